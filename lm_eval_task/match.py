@@ -1,0 +1,259 @@
+"""Equality of tool calls: which arguments mean the same request to the API, and what is wrong where they do not.
+
+Equality is a table by tool and parameter, from what the API does, never one normaliser for all.
+Source: specification, scoring, "Equality of two calls" and "Sub-codes of wrong_args"; API release v1.1.1.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lm_eval_task.german import means
+from lm_eval_task.records import Call
+from lm_eval_task.tools import COMPARE_RESOURCES, EVA, POI_TYPES, SLUG_REFUSED, Tool, Toolset, type_allowed
+
+Equality = Callable[[Any, Any], bool]
+
+
+def json_equal(a: Any, b: Any) -> bool:
+    """JSON equality: 5 = 5.0, true != 1, "5" != 5, key order free, NFC = NFD."""
+    if isinstance(a, str) or isinstance(b, str):
+        return type(a) is type(b) and (a == b or nfc(a) == nfc(b))
+    if isinstance(a, bool) or isinstance(b, bool) or a is None or b is None:
+        return a is b
+    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+        return a == b
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(json_equal, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(json_equal(a[k], b[k]) for k in a)
+    return False
+
+
+def exact_equal(a: Any, b: Any) -> bool:
+    """The very same string (enum values, EVA numbers, stop ids)."""
+    return type(a) is type(b) and a == b
+
+
+def slug_equal(a: Any, b: Any) -> bool:
+    """ASCII case is free, as in the API; umlauts, blanks and punctuation are not."""
+    return isinstance(a, str) and isinstance(b, str) and _ascii_lower(a) == _ascii_lower(b)
+
+
+def cities_equal(a: Any, b: Any) -> bool:
+    """One comma-separated string: order, ASCII case and blanks around commas are free, duplicates are not."""
+    return isinstance(a, str) and isinstance(b, str) and _city_list(a) == _city_list(b)
+
+
+def nfc(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+_LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
+
+
+def _ascii_lower(text: str) -> str:
+    return text.translate(_LOWER)
+
+
+def _city_list(text: str) -> list[str]:
+    return sorted(_ascii_lower(city.strip(" \t\r\n")) for city in text.split(","))
+
+
+_SLUG_TOOLS = ("get_city", "get_city_overview", "get_city_resource", "air_quality", "weather", "pois",
+               "transit_departures")
+# The table. A (tool, parameter) that is not in it is compared as JSON, as in every tool that is not one of the twelve.
+EQUALITIES: dict[tuple[str, str], Equality] = {
+    **{(tool, "slug"): slug_equal for tool in _SLUG_TOOLS},
+    ("get_city_resource", "resource"): exact_equal,
+    ("compare", "resource"): exact_equal,
+    ("compare", "cities"): cities_equal,
+    ("pois", "type"): exact_equal,
+    ("station_board_departures", "eva"): exact_equal,
+    ("station_board_arrivals", "eva"): exact_equal,
+    ("transit_departures", "stop_id"): exact_equal,
+}
+
+
+def normal_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without those that say nothing: an optional one that is null or equals its default."""
+    result = {}
+    for name, value in arguments.items():
+        schema = tool.properties.get(name)
+        if schema is not None and name not in tool.required and (
+                value is None or ("default" in schema and json_equal(value, schema["default"]))):
+            continue
+        result[name] = value
+    return result
+
+
+def arguments_equal(tool: Tool, actual: Mapping[str, Any], expected: Mapping[str, Any]) -> bool:
+    """Do both argument sets cause the same request under the schema of `tool`, the gold's tool?"""
+    actual, expected = normal_arguments(tool, actual), normal_arguments(tool, expected)
+    if actual.keys() != expected.keys():
+        return False
+    return all(_equality(tool, name)(actual[name], value) for name, value in expected.items())
+
+
+def _equality(tool: Tool, parameter: str) -> Equality:
+    return EQUALITIES.get((tool.name, parameter), json_equal)
+
+
+def calls_equal(tools: Toolset, actual: Call, expected: Call) -> bool:
+    """Same tool, same arguments."""
+    return actual.name == expected.name and arguments_equal(tools.by_name[expected.name], actual.arguments,
+                                                            expected.arguments)
+
+
+def pairing(equal: Callable[[int, int], bool], n_actual: int, n_expected: int) -> list[int | None]:
+    """A maximum matching: for each actual index its expected index or None; one actual covers one expected.
+
+    Earlier actual calls are served first, so the first None is the first call that has no partner.
+    """
+    partner: list[int | None] = [None] * n_expected
+    for actual in range(n_actual):
+        _augment(actual, equal, partner, set())
+    result: list[int | None] = [None] * n_actual
+    for expected, actual in enumerate(partner):
+        if actual is not None:
+            result[actual] = expected
+    return result
+
+
+def _augment(actual: int, equal: Callable[[int, int], bool], partner: list[int | None], seen: set[int]) -> bool:
+    for expected in range(len(partner)):
+        if expected in seen or not equal(actual, expected):
+            continue
+        seen.add(expected)
+        if partner[expected] is None or _augment(partner[expected], equal, partner, seen):
+            partner[expected] = actual
+            return True
+    return False
+
+
+class Fault(NamedTuple):
+    """What is wrong with a call beside the one it should be: outcome, sub-code (wrong_args only), one sentence."""
+
+    outcome: str
+    sub: str | None
+    why: str
+
+
+def fault_of(tools: Toolset, actual: Call, expected: Call) -> Fault:
+    """The first fault, in the specification's order, of a call that is not equal to the expected one."""
+    if actual.name not in tools:
+        return Fault("unknown_tool", None, f"{actual.name} is not an offered tool; expected {expected}")
+    if actual.name != expected.name:
+        return Fault("wrong_tool", None, f"called {actual} instead of {expected}")
+    tool = tools.by_name[expected.name]
+    given, wanted = normal_arguments(tool, actual.arguments), normal_arguments(tool, expected.arguments)
+    for name in tool.properties:
+        if name in wanted and given.get(name) is None:
+            return Fault("missing_args", None, f"{name} is missing; expected {_show(wanted[name])}")
+        if name in tool.required and given.get(name) is None:
+            return Fault("missing_args", None, f"{name} is missing")
+    for name in given:
+        if name not in wanted:
+            return Fault("hallucinated_arg", None, f"{name}: {_show(given[name])} is one argument too many")
+    for name in tool.properties:
+        if name in given and not type_allowed(tool.properties[name], given[name]):
+            return Fault("type_error", None, f"{name}: {_show(given[name])} is of the wrong JSON type; "
+                                             f"expected {_show(wanted[name])}")
+    for name in tool.properties:
+        if name in given and not _equality(tool, name)(given[name], wanted[name]):
+            sub = sub_code(tool, name, given[name], wanted[name])
+            return Fault("wrong_args", sub, f"{name}: {_show(given[name])} instead of {_show(wanted[name])}")
+    raise AssertionError(f"{actual} equals {expected}")
+
+
+def _show(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 80 else text[:77] + "…"
+
+
+def sub_code(tool: Tool, parameter: str, actual: Any, expected: Any) -> str:
+    """Which kind of wrong value it is; see the table in the specification, the first that applies."""
+    if not isinstance(actual, str) or not isinstance(expected, str):
+        return "other"
+    ours = (tool.name, parameter) in EQUALITIES
+    slug = ours and parameter == "slug"
+    keyed = ours and parameter in ("resource", "type")
+    if (slug or (ours and parameter == "cities")) and not actual.isascii() and _umlauts_equal(actual, expected):
+        return "umlaut_unresolved"
+    if keyed and actual.casefold() == expected.casefold():
+        return "enum_case"
+    if keyed and means(actual, expected):
+        return "value_language"
+    if slug and _one_prefixes_other(_ascii_lower(actual), _ascii_lower(expected)):
+        return "long_form"
+    if parameter == "resource" and ours and actual not in _offered_keys(tool):
+        return "unknown_key"
+    if ours and _not_executable(parameter, actual):
+        return "not_executable"
+    return "other"
+
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def _umlauts_equal(actual: str, expected: str) -> bool:
+    folded = nfc(actual).strip().casefold().translate(_UMLAUTS)
+    return _city_list(folded) == _city_list(expected) and any(c.isalpha() and not c.isascii() for c in nfc(actual))
+
+
+def _one_prefixes_other(a: str, b: str) -> bool:
+    return a.startswith(b + "-") or b.startswith(a + "-")
+
+
+def _offered_keys(tool: Tool) -> frozenset[str]:
+    enum = tool.properties["resource"].get("enum")
+    return frozenset(enum) if enum else COMPARE_RESOURCES
+
+
+def _not_executable(parameter: str, value: str) -> bool:
+    if parameter == "slug":
+        return not value or bool(SLUG_REFUSED.search(value))
+    if parameter == "eva":
+        return not EVA.fullmatch(value)
+    return parameter == "type" and value not in POI_TYPES
+
+
+_DIGITS = re.compile(r"-?[0-9]+")
+
+
+def lenient_value(schema: Mapping[str, Any], value: Any) -> Any:
+    """The value that an HTTP query would carry all the same: "5" for 5, "true" for true, a list for a comma string.
+
+    Source: specification, scoring, lenient_call_match. A value that already has an allowed type stays as it is.
+    """
+    if type_allowed(schema, value):
+        return value
+    types = schema.get("type")
+    types = (types,) if isinstance(types, str) else tuple(types)
+    if isinstance(value, str) and ("integer" in types or "number" in types) and _DIGITS.fullmatch(value.strip()):
+        return int(value) if len(value) <= 300 else value
+    if isinstance(value, str) and "boolean" in types and value.strip().lower() in ("true", "false"):
+        return value.strip().lower() == "true"
+    if "string" in types and isinstance(value, int) and not isinstance(value, bool):
+        return str(value) if -10**18 < value < 10**18 else value
+    if "string" in types and isinstance(value, list) and all(isinstance(v, str) for v in value):
+        return ",".join(value)
+    return value
+
+
+def lenient_call(tools: Toolset, call: Call) -> Call:
+    """`call` with every argument as `lenient_value` reads it."""
+    tool = tools.get(call.name)
+    if tool is None:
+        return call
+    return Call(call.name, {name: lenient_value(tool.properties[name], value) if name in tool.properties else value
+                            for name, value in call.arguments.items()})
+
+
+def first_unpaired(partners: Sequence[int | None], n_expected: int) -> tuple[int, list[int]]:
+    """Index of the first actual call without a partner, and the expected indices that nobody covers."""
+    covered = {p for p in partners if p is not None}
+    return next(i for i, p in enumerate(partners) if p is None), [j for j in range(n_expected) if j not in covered]

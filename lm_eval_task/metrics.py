@@ -1,0 +1,231 @@
+"""The scorer: one reply against one task gives one verdict, many verdicts give the numbers of a table.
+
+Pure: a reply (text, native calls, reasoning, finish reason) and a task go in, nothing else. lm-eval, run_eval,
+selftest and report call `score_reply`; none of them judges on its own.
+Source of every rule: specification, scoring ("The verdict, step by step", "Equality", "Aggregates").
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from lm_eval_task.match import (
+    arguments_equal,
+    calls_equal,
+    fault_of,
+    first_unpaired,
+    lenient_call,
+    normal_arguments,
+    pairing,
+)
+from lm_eval_task.parse import calls_from_message
+from lm_eval_task.records import MATCHES, Call, Reading, Reply, Score, Task
+from lm_eval_task.tools import THE_TWELVE, Toolset, call_problem, request_of
+
+SCORER_VERSION = "1.0"
+
+_BOARDS = frozenset(("station_board_departures", "station_board_arrivals"))
+_EXPECT_ABILITY_WITHOUT = "not_covered"   # measures a policy (call, or look first), see specification: scoring
+
+
+def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") -> Score:
+    """The verdict on one reply. Never raises; an empty reply is the failure `empty_reply`, not a silence."""
+    reading = calls_from_message(reply.message, tools, mode, reply.finish_reason)
+    if not reading.attempted and reading.calls is None and not reading.text and not reading.thought \
+            and reply.finish_reason == "content_filter":
+        return Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
+    return score_reading(task, reading, tools)
+
+
+def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
+    """The verdict on what a reply says; the best of the gold and its accepted alternatives counts."""
+    score = _judged(task, reading, tools)
+    if score.failed:
+        return score
+    labels = _unique((*reading.labels, *score.labels, *_reply_labels(reading, score)))
+    return replace(score, labels=labels, calls=reading.calls)
+
+
+def _judged(task: Task, reading: Reading, tools: Toolset) -> Score:
+    if reading.broken:
+        return _unreadable(task, reading)
+    if not reading.calls:
+        return _without_calls(task, reading, tools)
+    return max((_with_calls(task, expected, reading, tools) for expected in task.alternatives),
+               key=lambda s: (s.call_match, s.args_match, s.tool_match))
+
+
+def _unreadable(task: Task, reading: Reading) -> Score:
+    """Step 3: something attempted could not be read, even beside a complete call."""
+    named = reading.broken_name is not None and any(
+        len(expected) == 1 and expected[0].name == reading.broken_name for expected in task.alternatives)
+    if reading.truncated:
+        return _wrong("truncated", "the reply was cut inside a call", tool_match=named)
+    return _wrong("malformed_call", "a call was attempted and cannot be read", tool_match=named)
+
+
+def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
+    """Steps 4 to 6: no call. A call in the reasoning is credited in lenient_call_match only."""
+    lenient = reading.lenient is not None and any(
+        _all_equal(tools, reading.lenient, expected) for expected in task.alternatives if expected)
+    if reading.truncated:
+        return _wrong("truncated", "the token budget ended before a call or an answer")
+    if not reading.text:
+        if reading.thought:
+            return _wrong("no_call", "a thought, but neither a call nor a text", lenient=lenient)
+        return Score.failure("empty_reply", "text, calls and reasoning are all blank")
+    if any(not expected for expected in task.alternatives):
+        return Score("abstain_ok", why="no call is right, and none was made", **dict.fromkeys(MATCHES, True))
+    return _wrong("no_call", f"no call; expected {_show(task.expected)}", lenient=lenient)
+
+
+def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: Toolset) -> Score:
+    """Steps 7 to 9: readable calls beside one alternative of the gold."""
+    calls = reading.calls
+    if not expected:
+        return _wrong("extra_calls", f"{_show(calls)}, but no call is right", parsed=True)
+    if len(calls) != len(expected):
+        outcome = "extra_calls" if len(calls) > len(expected) else "missing_calls"
+        labels = ("right_plus_extra",) if outcome == "extra_calls" and _covers(tools, calls, expected) else ()
+        return _wrong(outcome, f"{len(calls)} calls instead of {len(expected)}: {_show(calls)}", parsed=True,
+                      tool_match=any(calls[0].name == e.name for e in expected),
+                      args_match=any(calls_equal(tools, calls[0], e) for e in expected), labels=labels)
+    partners = pairing(lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
+    if None not in partners:
+        outcome = "ok_recovered" if reading.recovered else "ok"
+        return Score(outcome, why="as expected", **dict.fromkeys(MATCHES, True))
+    first, open_ones = first_unpaired(partners, len(expected))
+    beside = next((expected[j] for j in open_ones if expected[j].name == calls[first].name), expected[open_ones[0]])
+    fault = fault_of(tools, calls[first], beside)
+    labels = _eva_labels(task, calls, expected)
+    return Score(
+        fault.outcome, fault.sub, labels, fault.why, parsed=True,
+        tool_match=Counter(c.name for c in calls) == Counter(e.name for e in expected),
+        args_match=_arguments_match(tools, calls, expected), call_match=False,
+        request_match=_same_requests(tools, calls, expected),
+        lenient_call_match="eva_from_memory_right" in labels
+        or _all_equal(tools, [lenient_call(tools, c) for c in calls], expected))
+
+
+def _wrong(outcome: str, why: str, *, parsed: bool = False, tool_match: bool = False, args_match: bool = False,
+           lenient: bool = False, labels: tuple[str, ...] = ()) -> Score:
+    return Score(outcome, None, labels, why, parsed, tool_match, args_match, False, False, lenient)
+
+
+def _show(calls: Sequence[Call]) -> str:
+    text = ", ".join(map(str, calls)) or "no call"
+    return text if len(text) <= 200 else text[:197] + "…"
+
+
+def _all_equal(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+    return len(calls) == len(expected) and None not in pairing(
+        lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
+
+
+def _covers(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+    """Is every expected call among the actual ones?"""
+    return all(any(calls_equal(tools, c, e) for c in calls) for e in expected)
+
+
+def _arguments_match(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+    """Equal multisets of arguments whatever the names, under the gold tools' schemas (as the original benchmark)."""
+    return None not in pairing(
+        lambda a, e: arguments_equal(tools.by_name[expected[e].name], calls[a].arguments, expected[e].arguments),
+        len(calls), len(expected))
+
+
+def _same_requests(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+    """Would the API have received the very same requests? Only the twelve tools have any."""
+    if not all(c.name in THE_TWELVE for c in (*calls, *expected)):
+        return False
+    return Counter(_request(tools, c) for c in calls) == Counter(_request(tools, e) for e in expected) \
+        and all(_request(tools, c) is not None for c in calls)
+
+
+def _request(tools: Toolset, call: Call) -> str | None:
+    tool = tools.get(call.name)
+    if tool is None or call_problem(tools, call) is not None:
+        return None
+    return request_of(Call(call.name, normal_arguments(tool, call.arguments)))
+
+
+def _eva_labels(task: Task, calls: Sequence[Call], expected: Sequence[Call]) -> tuple[str, ...]:
+    """A board call where the station list was expected: the EVA came from memory, right or invented.
+
+    The row's `then` lists the calls that may follow the look-up; a board call equal to one of them knew the number.
+    """
+    following = task.extra.get("then")
+    if not following or len(calls) != 1 or len(expected) != 1 or calls[0].name not in _BOARDS:
+        return ()
+    known = any(c["name"] == calls[0].name and c["arguments"] == dict(calls[0].arguments) for c in following)
+    return ("eva_from_memory_right",) if known else ("eva_invented",)
+
+
+_QUESTION = re.compile(r"\?")
+
+
+def _reply_labels(reading: Reading, score: Score) -> tuple[str, ...]:
+    """Labels that move no number: does a silent reply ask back?"""
+    if score.outcome in ("abstain_ok", "no_call") and _QUESTION.search(reading.text):
+        return ("asks",)
+    return ()
+
+
+def _unique(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(labels))
+
+
+# --- aggregates -------------------------------------------------------------------------------------------------------
+
+def mean(values: Iterable[bool | float]) -> float | None:
+    """Arithmetic mean; None for no value ("—" in tables, never 0)."""
+    values = list(values)
+    return sum(values) / len(values) if values else None
+
+
+def ability(rows: Iterable[tuple[str, bool]]) -> float | None:
+    """Unweighted mean over all categories except not_covered of the mean call_match; rows: (category, call_match)."""
+    by_category: dict[str, list[bool]] = {}
+    for category, matched in rows:
+        if category != _EXPECT_ABILITY_WITHOUT:
+            by_category.setdefault(category, []).append(matched)
+    return mean(mean(values) for values in by_category.values())
+
+
+def aggregate(rows: Sequence[tuple[str, Score]]) -> dict[str, float | None]:
+    """The metrics over (category, score) rows, 0–1; a failure counts as not solved (strict).
+
+    None where a metric has no row, so `aggregate` of the answered rows alone gives the other denominator.
+    """
+    matches = {name: [bool(getattr(s, name)) for _, s in rows] for name in MATCHES}
+    categories = list(dict.fromkeys(category for category, _ in rows))
+    right_tool = [bool(s.call_match) for _, s in rows if s.tool_match]
+    metrics: dict[str, float | None] = {
+        "ability": ability((c, bool(s.call_match)) for c, s in rows),
+        "call_match": mean(matches["call_match"]),
+        "tool_match": mean(matches["tool_match"]),
+        "args_match": mean(matches["args_match"]),
+        "tool_choice": mean(matches["tool_match"]),
+        "args_given_tool": mean(right_tool),
+        "parsed": mean(matches["parsed"]),
+        "request_match": mean(matches["request_match"]),
+        "lenient_call_match": mean(matches["lenient_call_match"]),
+    }
+    for category in categories:
+        metrics[f"call_match_{category}"] = mean(bool(s.call_match) for c, s in rows if c == category)
+    return metrics
+
+
+def confusion(pairs: Iterable[tuple[Task, Score]], tools: Toolset) -> Mapping[str, Counter[str]]:
+    """Gold tool → how often each tool was called first (an offered name, "none", "unknown"); answered rows only."""
+    table: dict[str, Counter[str]] = {}
+    for task, score in pairs:
+        if score.failed:
+            continue
+        gold = task.expected[0].name if task.expected else "none"
+        called = score.calls[0].name if score.calls else "none"
+        table.setdefault(gold, Counter())[called if called == "none" or called in tools else "unknown"] += 1
+    return table

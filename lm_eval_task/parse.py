@@ -1,0 +1,226 @@
+"""Reading a reply: from a chat message to the calls it holds, or the reason why none can be read.
+
+One entry, `calls_from_message`; lm-eval's plain text ends in it too. Pure, linear time, never raises.
+Source of the order and the rules: specification, scoring ("Reading a reply", "The verdict") and formats.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from lm_eval_task.decode import Decoded, decode_all, decode_at, extent_of
+from lm_eval_task.formats import read_formats
+from lm_eval_task.jsoncalls import (
+    FENCE_HEADER,
+    Found,
+    calls_of_value,
+    plain_name,
+    read_arguments,
+    unfenced,
+    without_duplicates,
+)
+from lm_eval_task.records import Call, Reading
+from lm_eval_task.thoughts import split_thoughts
+from lm_eval_task.tools import Toolset
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+
+
+def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "prompt",
+                       finish_reason: str | None = None) -> Reading:
+    """Read one reply.
+
+    message: a chat message as an endpoint returns it. mode: "prompt" (a JSON call was asked for) or "native"
+    (`tools=` was sent). finish_reason: as the endpoint gave it; None where the harness does not hand it over.
+    """
+    thoughts = tuple(message[key] for key in REASONING_FIELDS if isinstance(message.get(key), str))
+    thought = any(map(str.strip, thoughts))
+    cut = finish_reason == "length"
+    entries = _native_entries(message)
+    if entries:
+        return _read_native(entries, tools, cut, thought)
+    text = _content_text(message)
+    if finish_reason is not None and finish_reason.lower().startswith("malformed"):
+        return Reading(None, attempted=True, broken=True, text=text, thought=thought)
+    return _read_text(text, thoughts, tools, mode, cut)
+
+
+def _native_entries(message: Mapping[str, Any]) -> list[Any]:
+    entries = message.get("tool_calls")
+    if isinstance(entries, list) and entries:
+        return entries
+    legacy = message.get("function_call")
+    return [{"function": legacy}] if legacy else []
+
+
+def _read_native(entries: list[Any], tools: Toolset, cut: bool, thought: bool) -> Reading:
+    """Entries without a function object are ignored beside a complete call (specification: scoring, rule 1)."""
+    calls: list[Call] = []
+    labels: tuple[str, ...] = ()
+    recovered = False
+    unread: list[str] = []
+    for entry in entries:
+        function = entry.get("function") if isinstance(entry, dict) else None
+        raw = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(raw, str) or not raw.strip():
+            continue
+        name = plain_name(raw, tools)
+        arguments = read_arguments(function.get("arguments"))
+        if arguments is None:
+            unread.append(name)
+            continue
+        labels += (() if name == raw.strip() else ("name_affix",)) + arguments.notes + arguments.repairs
+        recovered = recovered or bool(arguments.repairs)
+        calls.append(Call(name, arguments.value))
+    return Reading(tuple(calls) if calls else None, _unique(labels), recovered, attempted=True,
+                   broken=bool(unread) or not calls, broken_name=unread[0] if unread else None, truncated=cut,
+                   thought=thought)
+
+
+def _content_text(message: Mapping[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return "".join(b["text"] for b in content if isinstance(b, dict) and isinstance(b.get("text"), str))
+    return ""
+
+
+def _read_text(content: str, fields: tuple[str, ...], tools: Toolset, mode: str, cut: bool) -> Reading:
+    thoughts = split_thoughts(content)
+    found = _calls_in(thoughts.text.strip(), tools, mode)
+    notes = (("reasoning_removed",) if thoughts.closed else ()) + found.notes
+    attempted = bool(found.calls) or found.broken
+    recovered = bool(found.repairs) or (bool(found.calls) and (found.special or mode == "native"))
+    lenient = None if attempted else _calls_in_thoughts((*fields, *thoughts.closed), tools)
+    return Reading(None if found.calls is None else tuple(found.calls), _unique(notes + found.repairs), recovered,
+                   attempted, found.broken, None, cut or thoughts.unclosed, thoughts.text.strip(),
+                   any(map(str.strip, fields)), lenient)
+
+
+def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, ...] | None:
+    """Special-token or tag calls inside reasoning, never bare JSON (a draft is not a call)."""
+    for text in thoughts:
+        section = read_formats(text, tools)
+        if section is not None and section.calls and not section.broken:
+            return tuple(section.calls)
+    return None
+
+
+def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
+    """The calls in a text without reasoning and outer blanks."""
+    if not text:
+        return Found()
+    whole = _whole_text(text, tools, mode)
+    if whole is not None:
+        return whole
+    section = read_formats(text, tools)
+    if section is not None and not _inside_json(text, section.start):
+        return Found(section.calls or None, section.notes, (section.label, *section.repairs), section.broken, True)
+    if _starts_like_a_call(text, tools, mode):
+        return Found(broken=True)
+    return Found() if mode == "native" else _calls_in_prose(text, tools)
+
+
+def _whole_text(text: str, tools: Toolset, mode: str) -> Found | None:
+    """The text is one JSON value, or one fenced block with one: a call, a list of calls, or "I call nothing"."""
+    inner = unfenced(text) if text.startswith("```") else None
+    body = text if inner is None else inner
+    if not body.startswith(("{", "[")):
+        return None
+    decoded = decode_all(body)
+    found = decoded and calls_of_value(decoded.value, tools, whole=True)
+    if found is None:
+        return None
+    notes = ("fenced_json",) if inner is not None else ("bare_json",) if mode == "native" and found.calls else ()
+    return found._replace(notes=notes + found.notes, repairs=decoded.repairs + found.repairs)
+
+
+_JSON_START = re.compile(r"""\{\s*["'“”„]|\[\s*\{""")
+_PYTHONIC_START = re.compile(r"\[\s*([\w.-]+)\s*\(")
+
+
+def _starts_like_a_call(text: str, tools: Toolset, mode: str) -> bool:
+    """A text that starts like a call and cannot be read as one.
+
+    Native mode reads whole texts only, so a call with anything behind it is unreadable there, too.
+    """
+    start = header.end() if (header := FENCE_HEADER.match(text)) else 0
+    pythonic = _PYTHONIC_START.match(text, start)
+    if pythonic:
+        return pythonic[1] in tools
+    if not _JSON_START.match(text, start):
+        return False
+    decoded = decode_at(text, start)
+    return decoded is None or (mode == "native" and bool(calls_of_value(decoded.value, tools, whole=False)))
+
+
+_CANDIDATE = re.compile(r"""(?:\[\s*)?\{\s*["'“”„]""")
+_NAME_KEY = re.compile(r"""["'](?:name|tool|tool_name|function)["']\s*:""")
+
+
+class Piece(NamedTuple):
+    """A top-level JSON object, or list of objects, in a text: its span and value (None if it does not decode)."""
+
+    start: int
+    end: int
+    decoded: Decoded | None
+
+
+def _pieces_of(text: str) -> Iterator[Piece]:
+    """Top-level pieces in order; an undecodable one ends at its closing bracket, or with the text. Linear time."""
+    at = 0
+    while match := _CANDIDATE.search(text, at):
+        decoded = decode_at(text, match.start())
+        end = decoded.end if decoded else extent_of(text, match.start()) or len(text)
+        yield Piece(match.start(), end, decoded)
+        at = end
+
+
+def _inside_json(text: str, position: int) -> bool:
+    """Does `position` lie inside a decodable piece of JSON? Then what stands there is data."""
+    for piece in _pieces_of(text):
+        if piece.start >= position:
+            return False
+        if piece.decoded is not None and position < piece.end:
+            return True
+    return False
+
+
+def _calls_in_prose(text: str, tools: Toolset) -> Found:
+    """Prompted mode: call-like objects before, inside or after prose, in fences, or one after the other."""
+    calls: list[Call] = []
+    notes: tuple[str, ...] = ("prose_around",)
+    repairs: tuple[str, ...] = ()
+    for piece in _pieces_of(text):
+        if piece.decoded is None:
+            if _NAME_KEY.search(text, piece.start, piece.end):
+                return Found(calls or None, broken=True)
+            continue
+        found = calls_of_value(piece.decoded.value, tools, whole=_fenced(text, piece))
+        if found is None:
+            continue
+        if found.broken:
+            return Found(calls or None, broken=True)
+        calls += found.calls
+        notes += found.notes
+        repairs += piece.decoded.repairs + found.repairs
+    distinct = without_duplicates(calls)
+    if not distinct:
+        return Found()
+    return Found(distinct, notes, repairs + (("duplicate_collapsed",) if len(distinct) < len(calls) else ()))
+
+
+_HEADER_BEFORE = re.compile(r"```[ \t]*[\w+-]*\s*\Z")
+
+
+def _fenced(text: str, piece: Piece) -> bool:
+    """Is the piece the whole content of a fenced block?"""
+    return (text[piece.end:piece.end + 40].lstrip().startswith("```")
+            and bool(_HEADER_BEFORE.search(text, max(0, piece.start - 40), piece.start)))
+
+
+def _unique(labels: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(labels))

@@ -1,0 +1,62 @@
+"""What a model is asked: the rules, the tools and the question, in prompted and in native mode.
+
+The text is German because the benchmark is. It asks for one call and recommends no order of calls.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lm_eval_task.errors import UsageError
+from lm_eval_task.records import fingerprint
+from lm_eval_task.tools import Toolset
+
+MODES = ("prompt", "native")
+
+RULES = (
+    "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. Wähle das Werkzeug, dessen Ergebnis die Frage "
+    "beantwortet, und antworte nur mit dem Aufruf als JSON-Objekt, ohne weiteren Text:\n"
+    '{"name": "<Werkzeug>", "arguments": {"<Parameter>": "<Wert>"}}\n'
+    "Gib genau einen Aufruf an. Nur wenn die Frage mehrere voneinander unabhängige Aufrufe braucht, antworte mit einer "
+    "JSON-Liste dieser Objekte. Passt kein Werkzeug, antworte mit einem kurzen Satz ohne JSON."
+)
+
+NATIVE_SYSTEM = (
+    "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. Rufe das Werkzeug auf, dessen Ergebnis die Frage "
+    "beantwortet. Nutze genau einen Aufruf; nur wenn die Frage mehrere voneinander unabhängige Aufrufe braucht, mehrere. "
+    "Passt kein Werkzeug, antworte mit einem kurzen Satz."
+)
+
+
+def render_tools(tools: Toolset) -> str:
+    """One tool a line, as compact JSON with name, description and parameters."""
+    return "\n".join(
+        json.dumps({"name": t.name, "description": t.description, "parameters": t.parameters},
+                   ensure_ascii=False, separators=(",", ":"))
+        for t in tools.tools)
+
+
+def prompt_prefix(tools: Toolset) -> str:
+    """Everything before the question: equal for all tasks, so that a server can cache it."""
+    return f"{RULES}\n\nWerkzeuge:\n{render_tools(tools)}\n\nFrage:\n"
+
+
+def prompt_text(tools: Toolset, question: str) -> str:
+    """The one user message of prompted mode, and lm-eval's doc_to_text; the question is the last line."""
+    return prompt_prefix(tools) + question
+
+
+def messages(mode: str, tools: Toolset, question: str) -> list[dict[str, Any]]:
+    """The chat messages of a mode; native mode holds no tool text, the tools travel in `tools=`."""
+    if mode == "prompt":
+        return [{"role": "user", "content": prompt_text(tools, question)}]
+    if mode == "native":
+        return [{"role": "system", "content": NATIVE_SYSTEM}, {"role": "user", "content": question}]
+    raise UsageError(f"mode {mode!r} does not exist; expected one of {', '.join(MODES)}")
+
+
+def prompt_fingerprint(mode: str, tools: Toolset) -> str:
+    """Hash of the rendered prompt of the mode for the question "{question}"."""
+    rendered = messages(mode, tools, "{question}")
+    return fingerprint(rendered[0]["content"] if mode == "prompt" else rendered)

@@ -1,0 +1,239 @@
+"""The tools a model is offered: reading and checking tools.json, casting text by schema, the REST request of a call."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import Call, Task, fingerprint
+
+COMPARE_RESOURCES = frozenset(("air", "charging-status", "demographics", "indicators", "tourism", "unemployment",
+                               "weather", "weather-warnings"))
+POI_TYPES = frozenset(("hospital", "kindergarten", "pharmacy", "police", "restaurant", "school"))
+
+SLUG_REFUSED = re.compile(r"[\s/@:\\?#]")   # the API's client rejects such a slug without a request
+EVA = re.compile(r"[0-9]{6,8}")
+STOP_ID = re.compile(r"de:[0-9]+:[^\s/?#]+|[0-9]+")
+
+# Path of the REST request behind each of the twelve tools (InfraNode release v1.1.1).
+_PATHS = {
+    "get_city": "/cities/{slug}/base",
+    "get_city_overview": "/cities/{slug}/overview",
+    "get_city_resource": "/cities/{slug}/{resource}",
+    "air_quality": "/cities/{slug}/air-uba",
+    "weather": "/cities/{slug}/weather",
+    "pois": "/cities/{slug}/pois?type={type}",
+    "station_board_departures": "/stations/{eva}/departures",
+    "station_board_arrivals": "/stations/{eva}/arrivals",
+    "transit_departures": "/live/{slug}/transit/departures?stop_id={stop_id}",
+    "list_cities": "/cities?limit=200",
+    "sources": "/sources?limit=200",
+    "compare": "/compare?resource={resource}&cities={cities}",
+}
+THE_TWELVE = frozenset(_PATHS)
+
+_JSON_TYPES = {"string": str, "object": dict, "array": list, "null": type(None)}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One function a model may call; `parameters` is its JSON Schema of type object."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    properties: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    required: tuple[str, ...] = ()
+
+    @classmethod
+    def from_json(cls, value: Any) -> Tool:
+        """Raise DataError unless `value` is {"type": "function", "function": {"name", "description", "parameters"}}."""
+        function = value.get("function", value) if isinstance(value, dict) else None
+        name = function.get("name") if isinstance(function, dict) else None
+        if not isinstance(name, str) or not name:
+            raise DataError('a tool is {"type": "function", "function": {"name", "description", "parameters"}}')
+        parameters = function.get("parameters") or {"type": "object", "properties": {}}
+        properties = parameters.get("properties", {}) if isinstance(parameters, dict) else None
+        required = parameters.get("required", []) if isinstance(parameters, dict) else None
+        if not isinstance(properties, dict) or not all(isinstance(p, dict) for p in properties.values()):
+            raise DataError(f'tool {name}: "parameters" must be a JSON Schema with an object "properties"')
+        if not isinstance(required, list) or not all(r in properties for r in required):
+            raise DataError(f'tool {name}: "required" must list names from "properties"')
+        return cls(name, function.get("description") or "", parameters, properties, tuple(required))
+
+    def to_json(self) -> dict[str, Any]:
+        """The OpenAI shape, as `tools=` takes it."""
+        return {"type": "function", "function": {"name": self.name, "description": self.description,
+                                                 "parameters": self.parameters}}
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """The tools offered together, in their order."""
+
+    tools: tuple[Tool, ...]
+    by_name: Mapping[str, Tool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, tools: Iterable[Tool]) -> Toolset:
+        """Raise DataError if two tools share a name."""
+        tools = tuple(tools)
+        by_name = {t.name: t for t in tools}
+        if len(by_name) != len(tools):
+            names = [t.name for t in tools]
+            raise DataError(f"tool {next(n for n in names if names.count(n) > 1)} is defined twice")
+        return cls(tools, by_name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.by_name
+
+    def get(self, name: str) -> Tool | None:
+        return self.by_name.get(name)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [t.to_json() for t in self.tools]
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of the content of tools.json."""
+        return fingerprint(self.to_json())
+
+
+def data_file(name: str) -> Path:
+    """Where a data file of the project lies: inside the installed package, or at the root of the checkout."""
+    package = Path(__file__).resolve().parent
+    return next((p for p in (package / name, package.parent / name) if p.is_file()), package.parent / name)
+
+
+def read_tools(path: str | Path | None = None) -> Toolset:
+    """Read tools.json (the project's own without a path). Raise DataError that names file and tool."""
+    path = data_file("tools.json") if path is None else path
+    try:
+        value = json.loads(Path(path).read_text("utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON ({error})", path) from None
+    if not isinstance(value, list) or not value:
+        raise DataError('expected a list of {"type": "function", "function": {…}}', path)
+    try:
+        return Toolset.of(Tool.from_json(v) for v in value)
+    except DataError as error:
+        raise DataError(str(error), path) from None
+
+
+def type_allowed(schema: Mapping[str, Any], value: Any) -> bool:
+    """Does JSON Schema's `type` allow `value`? true is no number; 5.0 is an integer. No `type`: everything goes."""
+    types = schema.get("type")
+    if types is None:
+        return True
+    return any(_is_type(t, value) for t in ([types] if isinstance(types, str) else types))
+
+
+def _is_type(name: str, value: Any) -> bool:
+    if name == "boolean":
+        return isinstance(value, bool)
+    if name in ("integer", "number"):
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return False
+        return name == "number" or isinstance(value, int) or value.is_integer()
+    return isinstance(value, _JSON_TYPES.get(name, object))
+
+
+def call_problem(tools: Toolset, call: Call) -> str | None:
+    """Why `call` does not fit the schema of its tool, as one line; None if it fits. Used on golds and requests."""
+    tool = tools.get(call.name)
+    if tool is None:
+        return f"{call.name} is not among the offered tools"
+    for name in tool.required:
+        if call.arguments.get(name) is None:
+            return f"{call.name}: required argument {name} is missing"
+    for name, value in call.arguments.items():
+        schema = tool.properties.get(name)
+        if schema is None:
+            return f"{call.name}: there is no parameter {name}"
+        if not type_allowed(schema, value):
+            return f"{call.name}: {name} must be of type {schema.get('type')}, found {json.dumps(value)}"
+        if "enum" in schema and value not in schema["enum"]:
+            return f"{call.name}: {name} = {json.dumps(value, ensure_ascii=False)} is not in the enum"
+    return None
+
+
+def check_golds(tasks: Iterable[Task], tools: Toolset, path: object = None) -> None:
+    """Raise DataError if a gold or accepted call of a task does not fit the offered tools."""
+    for task in tasks:
+        for call in (call for alternative in task.alternatives for call in alternative):
+            problem = call_problem(tools, call)
+            if problem is not None:
+                raise DataError(f"task {task.task_id}: gold {problem}", path)
+
+
+def request_of(call: Call) -> str | None:
+    """Path and query (without /api/v1) of the GET request that a call of the twelve tools causes.
+
+    Slugs are lower-cased, city lists sorted. None: another tool, or a call that its client refuses without a request.
+    """
+    template = _PATHS.get(call.name)
+    if template is None:
+        return None
+    values: dict[str, str] = {}
+    for name in re.findall(r"{(\w+)}", template):
+        value = call.arguments.get(name)
+        if not isinstance(value, str) or not _executable(name, value):
+            return None
+        values[name] = quote(value, safe=":,")
+    if "slug" in values:
+        values["slug"] = values["slug"].lower()
+    if "cities" in values:
+        values["cities"] = ",".join(sorted(c.strip().lower() for c in call.arguments["cities"].split(",")))
+    return template.format_map(values)
+
+
+def _executable(parameter: str, value: str) -> bool:
+    if parameter == "slug":
+        return bool(value) and not SLUG_REFUSED.search(value)
+    if parameter == "eva":
+        return bool(EVA.fullmatch(value))
+    if parameter == "stop_id":
+        return bool(STOP_ID.fullmatch(value))
+    return bool(value)
+
+
+_INTEGER = re.compile(r"-?[0-9]+")
+
+
+def cast(schema: Mapping[str, Any], text: str) -> Any:
+    """The value that untyped text stands for under a parameter's schema; the text itself where nothing casts.
+
+    Source: specification, formats, section 3, rule 14. Strings stay verbatim.
+    """
+    types = schema.get("type")
+    types = [types] if isinstance(types, str) else list(types or ["string"])
+    bare = text.strip()
+    if bare == "null" and "null" in types:
+        return None
+    if "string" in types:
+        return text
+    for name in types:
+        try:
+            if name == "integer" and _INTEGER.fullmatch(bare):
+                return int(bare)
+            if name == "boolean" and bare.lower() in ("true", "false"):
+                return bare.lower() == "true"
+            if name in ("number", "array", "object"):
+                value = json.loads(bare, parse_constant=_refuse_constant)
+                if _is_type(name, value):
+                    return value
+        except (ValueError, RecursionError, MemoryError):
+            continue
+    return text
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
