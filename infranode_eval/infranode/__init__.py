@@ -1,0 +1,1 @@
+"""The InfraNode REST API: a client, recordings, and an embedded offline model of it."""
