@@ -76,7 +76,7 @@ def decode_at(text: str, start: int = 0) -> Decoded | None:
 
 
 def _shallow(text: str, start: int, end: int) -> bool:
-    """Is the nesting within MAX_DEPTH? Counted in the text, an upper bound; only texts with many brackets are walked."""
+    """Is the nesting within MAX_DEPTH? Counted in the text, an upper bound."""
     if text.count("{", start, end) + text.count("[", start, end) <= MAX_DEPTH:
         return True
     depth = 0
@@ -95,7 +95,7 @@ _STRUCTURE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 
 
 def decode_all(text: str) -> Decoded | None:
-    """Decode `text` as exactly one value, blanks around it allowed; stray quotes after an object or list are a repair."""
+    """Decode `text` as exactly one value, blanks around it allowed; stray quotes behind an object are a repair."""
     decoded = decode_at(text)
     if decoded is None:
         return None

@@ -6,7 +6,6 @@ Source: specification, scoring, "Reading a reply", rules 1, 4 and 6.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from lm_eval_task.decode import Decoded, decode_all, decode_at
@@ -156,8 +155,10 @@ def call_of_object(value: dict[str, Any], tools: Toolset, whole: bool) -> Found 
     return Found([Call(name, arguments.value)], notes, arguments.repairs)
 
 
-def without_duplicates(calls: Iterable[Call]) -> list[Call]:
+def without_duplicates(calls: list[Call]) -> list[Call]:
     """The calls, each once, in order of their first appearance."""
+    if len(calls) < 2:
+        return calls
     seen: dict[str, Call] = {}
     for call in calls:
         seen.setdefault(canonical_json(call.to_json()), call)

@@ -78,8 +78,10 @@ EQUALITIES: dict[tuple[str, str], Equality] = {
 }
 
 
-def normal_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
+def normal_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Arguments without those that say nothing: an optional one that is null or equals its default."""
+    if len(tool.required) == len(tool.properties):
+        return arguments
     result = {}
     for name, value in arguments.items():
         schema = tool.properties.get(name)
@@ -113,6 +115,8 @@ def pairing(equal: Callable[[int, int], bool], n_actual: int, n_expected: int) -
 
     Earlier actual calls are served first, so the first None is the first call that has no partner.
     """
+    if n_actual == n_expected == 1:
+        return [0] if equal(0, 0) else [None]
     partner: list[int | None] = [None] * n_expected
     for actual in range(n_actual):
         _augment(actual, equal, partner, set())

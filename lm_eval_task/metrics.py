@@ -70,7 +70,8 @@ def _unreadable(task: Task, reading: Reading) -> Score:
 def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
     """Steps 4 to 6: no call. A call in the reasoning is credited in lenient_call_match only."""
     lenient = reading.lenient is not None and any(
-        _all_equal(tools, reading.lenient, expected) for expected in task.alternatives if expected)
+        len(reading.lenient) == len(expected) and None not in _partners(tools, reading.lenient, expected)
+        for expected in task.alternatives if expected)
     if reading.truncated:
         return _wrong("truncated", "the token budget ended before a call or an answer")
     if not reading.text:
@@ -78,7 +79,7 @@ def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
             return _wrong("no_call", "a thought, but neither a call nor a text", lenient=lenient)
         return Score.failure("empty_reply", "text, calls and reasoning are all blank")
     if any(not expected for expected in task.alternatives):
-        return Score("abstain_ok", why="no call is right, and none was made", **dict.fromkeys(MATCHES, True))
+        return Score("abstain_ok", why="no call is right, and none was made", **_ALL_TRUE)
     return _wrong("no_call", f"no call; expected {_show(task.expected)}", lenient=lenient)
 
 
@@ -93,21 +94,30 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
         return _wrong(outcome, f"{len(calls)} calls instead of {len(expected)}: {_show(calls)}", parsed=True,
                       tool_match=any(calls[0].name == e.name for e in expected),
                       args_match=any(calls_equal(tools, calls[0], e) for e in expected), labels=labels)
-    partners = pairing(lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
+    partners = _partners(tools, calls, expected)
     if None not in partners:
         outcome = "ok_recovered" if reading.recovered else "ok"
-        return Score(outcome, why="as expected", **dict.fromkeys(MATCHES, True))
+        return Score(outcome, why="as expected", **_ALL_TRUE)
     first, open_ones = first_unpaired(partners, len(expected))
     beside = next((expected[j] for j in open_ones if expected[j].name == calls[first].name), expected[open_ones[0]])
     fault = fault_of(tools, calls[first], beside)
     labels = _eva_labels(task, calls, expected)
+    single = len(calls) == 1
+    tool_match = fault.outcome not in _WRONG_NAME if single else \
+        Counter(c.name for c in calls) == Counter(e.name for e in expected)
+    # With one call, equal names and equal arguments would have been a match; with equal names no two calls of
+    # different arguments cause the same request; and only a wrong JSON type can be read more leniently.
     return Score(
-        fault.outcome, fault.sub, labels, fault.why, parsed=True,
-        tool_match=Counter(c.name for c in calls) == Counter(e.name for e in expected),
-        args_match=_arguments_match(tools, calls, expected), call_match=False,
-        request_match=_same_requests(tools, calls, expected),
+        fault.outcome, fault.sub, labels, fault.why, parsed=True, tool_match=tool_match,
+        args_match=not (single and tool_match) and _arguments_match(tools, calls, expected), call_match=False,
+        request_match=not tool_match and _same_requests(tools, calls, expected),
         lenient_call_match="eva_from_memory_right" in labels
-        or _all_equal(tools, [lenient_call(tools, c) for c in calls], expected))
+        or (tool_match and not (single and fault.outcome == "wrong_args")
+            and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)))
+
+
+_ALL_TRUE = dict.fromkeys(MATCHES, True)
+_WRONG_NAME = frozenset(("wrong_tool", "unknown_tool"))
 
 
 def _wrong(outcome: str, why: str, *, parsed: bool = False, tool_match: bool = False, args_match: bool = False,
@@ -120,9 +130,9 @@ def _show(calls: Sequence[Call]) -> str:
     return text if len(text) <= 200 else text[:197] + "…"
 
 
-def _all_equal(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
-    return len(calls) == len(expected) and None not in pairing(
-        lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
+def _partners(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> list[int | None]:
+    """For each call the index of the expected call that it covers, or None."""
+    return pairing(lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
 
 
 def _covers(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
@@ -138,8 +148,12 @@ def _arguments_match(tools: Toolset, calls: Sequence[Call], expected: Sequence[C
 
 
 def _same_requests(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
-    """Would the API have received the very same requests? Only the twelve tools have any."""
-    if not all(c.name in THE_TWELVE for c in (*calls, *expected)):
+    """Would the API have received the very same requests, though the names differ?
+
+    Only get_city_resource shares paths with other tools, and only the twelve send requests at all.
+    """
+    names = {c.name for c in (*calls, *expected)}
+    if "get_city_resource" not in names or not names <= THE_TWELVE:
         return False
     return Counter(_request(tools, c) for c in calls) == Counter(_request(tools, e) for e in expected) \
         and all(_request(tools, c) is not None for c in calls)

@@ -24,7 +24,7 @@ RULES = (
 
 NATIVE_SYSTEM = (
     "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. Rufe das Werkzeug auf, dessen Ergebnis die Frage "
-    "beantwortet. Nutze genau einen Aufruf; nur wenn die Frage mehrere voneinander unabhängige Aufrufe braucht, mehrere. "
+    "beantwortet. Nutze genau einen Aufruf, mehrere nur dann, wenn die Frage mehrere unabhängige Aufrufe braucht. "
     "Passt kein Werkzeug, antworte mit einem kurzen Satz."
 )
 

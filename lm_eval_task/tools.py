@@ -36,9 +36,10 @@ _PATHS = {
     "sources": "/sources?limit=200",
     "compare": "/compare?resource={resource}&cities={cities}",
 }
+_PLACEHOLDERS = {name: tuple(re.findall(r"{(\w+)}", path)) for name, path in _PATHS.items()}
 THE_TWELVE = frozenset(_PATHS)
 
-_JSON_TYPES = {"string": str, "object": dict, "array": list, "null": type(None)}
+_JSON_TYPES = {"object": dict, "array": list, "null": type(None)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +132,14 @@ def read_tools(path: str | Path | None = None) -> Toolset:
 def type_allowed(schema: Mapping[str, Any], value: Any) -> bool:
     """Does JSON Schema's `type` allow `value`? true is no number; 5.0 is an integer. No `type`: everything goes."""
     types = schema.get("type")
-    if types is None:
-        return True
-    return any(_is_type(t, value) for t in ([types] if isinstance(types, str) else types))
+    if isinstance(types, str):
+        return _is_type(types, value)
+    return types is None or any(_is_type(t, value) for t in types)
 
 
 def _is_type(name: str, value: Any) -> bool:
+    if name == "string":
+        return isinstance(value, str)
     if name == "boolean":
         return isinstance(value, bool)
     if name in ("integer", "number"):
@@ -183,7 +186,7 @@ def request_of(call: Call) -> str | None:
     if template is None:
         return None
     values: dict[str, str] = {}
-    for name in re.findall(r"{(\w+)}", template):
+    for name in _PLACEHOLDERS[call.name]:
         value = call.arguments.get(name)
         if not isinstance(value, str) or not _executable(name, value):
             return None
