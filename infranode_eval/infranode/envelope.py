@@ -62,7 +62,8 @@ def compact(value: Any) -> str:
 
 def sha256_hex(value: Any) -> str:
     """sha256 hex over canonical JSON."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _origin(name: str) -> tuple[str, str, str, str, bool]:

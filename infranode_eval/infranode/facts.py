@@ -24,7 +24,7 @@ DEFAULT_SEED = "s1"
 
 @dataclass(frozen=True, slots=True)
 class City:
-    """One city of the registry. `ags` has eight digits; `area_km2` in km²; qid and osm_relation are None where unknown."""
+    """One city of the registry: `ags` has eight digits, `area_km2` is in km², qid and osm_relation may be unknown."""
 
     slug: str
     name: str
@@ -67,7 +67,7 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One resource key. `bare` is the answer of a server without upstreams: dead (503), disabled, not_ingested, no_data."""
+    """One resource key. `bare` is what a server without upstreams answers: dead (503), disabled, not_ingested, …"""
 
     key: str
     label: str
@@ -153,9 +153,13 @@ def cities() -> tuple[City, ...]:
 
 
 @cache
+def _cities_by_slug() -> Mapping[str, City]:
+    return {entry.slug: entry for entry in cities()}
+
+
 def city(slug: str) -> City | None:
     """The city of a registry slug, None if there is none; no spelling but the exact slug."""
-    return {entry.slug: entry for entry in cities()}.get(slug)
+    return _cities_by_slug().get(slug)
 
 
 @cache
@@ -211,9 +215,13 @@ def main_station(slug: str) -> Station | None:
 
 
 @cache
+def _stations_by_eva() -> Mapping[str, Station]:
+    return {eva: station for entry in cities() for station in stations(entry.slug) for eva in station.evas}
+
+
 def station_of(eva: str) -> Station | None:
     """The station that any of its EVA numbers names; None if no city of the registry has it."""
-    return {number: station for entry in cities() for station in stations(entry.slug) for number in station.evas}.get(eva)
+    return _stations_by_eva().get(eva)
 
 
 @cache
@@ -244,7 +252,7 @@ def source(name: str) -> Source | None:
 
 @cache
 def sources(state: str = DEFAULT_STATE) -> tuple[Source, ...]:
-    """The rows of /sources in a state; those of August are fewer than the API lists, as their names are not recorded."""
+    """The rows of /sources in a state; those of August are fewer than the API lists (names not recorded)."""
     rows = raw()["sources"]
     if check_state(state) == "july-1":
         rows = rows[: raw()["sources_july_1"]]

@@ -48,7 +48,7 @@ class Rule:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any], lists: Mapping[str, Sequence[Any]]) -> Rule:
-        """Read a row of the table; `list` names a list of the file that serves as values. Raise DataError on a broken row."""
+        """Read a row of the table; `list` names a list of the file. Raise DataError on a broken row."""
         given = dict(row)
         if "float" in given:
             given["is_float"] = given.pop("float")

@@ -50,7 +50,7 @@ class Resources:
         return found if found and self.world.state in found.states else None
 
     def hindrance(self, key: Key, city: City | None) -> Outcome | None:
-        """Why there can be no data: coverage first, then switches, then what the profile lacks. None if nothing hinders."""
+        """Why there can be no data: coverage first, then switches, then what the profile lacks; None if nothing."""
         if city and not facts.is_covered(self.world.state, key.key, city.slug):
             slugs = list(facts.covered(self.world.state, key.key) or ())
             return Outcome("not_covered", extras={"covered_cities": slugs})

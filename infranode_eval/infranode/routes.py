@@ -34,7 +34,7 @@ Query = Mapping[str, str]
 
 
 def split_target(target: str) -> tuple[tuple[str, ...] | None, Query]:
-    """Decoded path segments after the prefix (None outside it) and the query; of a repeated parameter the last one counts."""
+    """Decoded path segments after the prefix (None outside it) and the query; a repeated parameter counts last."""
     parts = urlsplit(target)
     path = unquote(parts.path)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
@@ -132,7 +132,8 @@ def _stop_board(resources: Resources, city: City, query: Query) -> Answer:
     stop_id = query.get("stop_id", "")
     if not _STOP_ID.fullmatch(stop_id):
         return refuse(400, "invalid_request", "Ungueltige oder fehlende stop_id.",
-                      "Erwartet wird eine Halt-ID im DELFI-Muster 'de:<AGS>:<id>' oder eine numerische gtfs.de-Halt-ID.")
+                      "Erwartet wird eine Halt-ID im DELFI-Muster 'de:<AGS>:<id>' oder eine numerische "
+                      "gtfs.de-Halt-ID.")
     if resources.profile == "dead":
         return _unavailable("gtfs_rt")
     outcome = resources.stop_board(city, stop_id)

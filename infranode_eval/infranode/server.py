@@ -35,7 +35,7 @@ class _Handler(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(found.body)
 
-    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer     # noqa: N815
+    do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = _answer
 
     def _skip_body(self) -> None:
         """Read the request's body away, or the next request on this connection would start inside it."""
@@ -61,8 +61,8 @@ class LoopbackServer(ThreadingHTTPServer):
             super().__init__((HOST, port), _Handler)
         except (OSError, OverflowError) as error:
             reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"port {port} on {HOST} cannot be used ({reason}); "
-                             "end the program that holds it or choose another with --port, 0 picks a free one") from None
+            raise UsageError(f"port {port} on {HOST} cannot be used ({reason}); end the program that holds it "
+                             "or choose another with --port, 0 picks a free one") from None
 
     @property
     def base_url(self) -> str:

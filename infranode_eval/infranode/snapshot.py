@@ -1,9 +1,10 @@
 """The embedded offline API: answers the requests of the InfraNode REST contract from facts and invented values.
 
-In-process: ``Snapshot().respond("GET", "/api/v1/cities/koeln/weather")`` or ``httpx.Client(transport=Snapshot().transport())``.
+In-process: ``Snapshot().respond("GET", "/api/v1/cities/koeln/weather")``, or an httpx client with
+``transport=Snapshot().transport()``.
 As a server on loopback:
 
-    python -m infranode_eval.infranode.snapshot --port 8765 [--state v1.1.1] [--profile default] [--seed s1] [--throttle]
+    python -m infranode_eval.infranode.snapshot --port 8765 [--state S] [--profile P] [--seed SEED] [--throttle]
 
 It is a model of the API: it proves that calls fit the contract, never that the live API answers so today.
 """
@@ -138,7 +139,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None, announce: Callable[[str], Any] = print) -> int:
     """Serve until Ctrl-C. Exit 0, or 2 with one line where the port cannot be had."""
-    from infranode_eval.infranode.server import serve    # late: in-process use needs no server
+    from infranode_eval.infranode.server import serve  # late: in-process use needs no server
 
     chosen = _arguments(arguments)
     try:

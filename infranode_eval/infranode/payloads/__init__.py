@@ -1,1 +1,1 @@
-"""Payloads by topic, one builder a key: `BUILDERS` of each module maps a key to (world, city) -> payload without `kind`."""
+"""Payloads by topic, one builder a key: `BUILDERS` maps a key to (world, city) -> payload without `kind`."""

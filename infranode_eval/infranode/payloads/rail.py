@@ -27,7 +27,7 @@ def stations(world: World, city: City) -> Row:
 
 
 def board_rows(world: World, eva: str, arrivals: bool) -> list[Row]:
-    """The trains at one EVA number after the clock, in ascending planned time; [] where the board is empty or unknown."""
+    """The trains at one EVA number after the clock by planned time; [] where the board is empty or unknown."""
     station = facts.station_of(eva)
     if station is None or eva in facts.empty_boards():
         return []
@@ -72,7 +72,7 @@ def _cancelled_message(world: World) -> Row:
 
 @cache
 def _other_stations(slug: str, long_distance: bool) -> tuple[str, ...]:
-    """Main stations of other cities: big ones for long-distance trains, else those of the same state if there are any."""
+    """Main stations of other cities: big ones for long-distance trains, else those of the same state if any."""
     here = facts.city(slug)
     others = [city for city in facts.cities() if city.slug != slug]
     near = [city for city in others if here and city.state == here.state] or others

@@ -102,7 +102,7 @@ def election(world: World, city: City) -> Row:
     electorate = city.population * 0.74 * turnout / 100
     votes = [round(electorate * weight / sum(weights)) for weight in weights]
     rows = [{"party": party, "votes": count, "share_pct": round(count / sum(votes) * 100, 1)}
-            for party, count in zip(parties, votes)]
+            for party, count in zip(parties, votes, strict=True)]
     return {"election": "Bundestagswahl 2025", "turnout_pct": turnout, "valid_votes": sum(votes),
             "results": sorted(rows, key=lambda row: -row["votes"])}
 
@@ -149,9 +149,11 @@ def population_density(world: World, city: City) -> Row:
 def series(key: str, world: World, city: City) -> Row:
     """Yearly values 2019 to 2024 of the keys that came in August (modelled)."""
     years = range(2019, 2025)
-    rows = [{"indicator": name, "year": year, "value": world.values.value(f"{city.slug}.{key}.{name}", "series", "value",
-                                                                         year)}
-            for name in words("series")[key] for year in years]
+    rows = []
+    for name in words("series")[key]:
+        place = f"{city.slug}.{key}.{name}"
+        rows += [{"indicator": name, "year": year, "value": world.values.value(place, "series", "value", year)}
+                 for year in years]
     return {"reference_year": years[-1], "series": rows}
 
 
