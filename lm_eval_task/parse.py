@@ -22,82 +22,67 @@ from lm_eval_task.jsoncalls import (
     without_duplicates,
 )
 from lm_eval_task.records import Call, Reading
+from lm_eval_task.shapes import Parts, parts_of
 from lm_eval_task.thoughts import split_thoughts
 from lm_eval_task.tools import Toolset
-
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 
 
 def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "prompt",
                        finish_reason: str | None = None) -> Reading:
     """Read one reply.
 
-    message: a chat message as an endpoint returns it. mode: "prompt" (a JSON call was asked for) or "native"
-    (`tools=` was sent). finish_reason: as the endpoint gave it; None where the harness does not hand it over.
+    message: a chat message as an endpoint returns it, in any provider's shape (shapes.py).
+    mode: "prompt" (a JSON call was asked for) or "native" (`tools=` was sent).
+    finish_reason: as the endpoint gave it; None where the harness does not hand it over.
     """
-    thoughts = tuple(message[key] for key in REASONING_FIELDS if isinstance(message.get(key), str))
-    thought = any(map(str.strip, thoughts))
-    cut = finish_reason == "length"
-    entries = _native_entries(message)
-    if entries:
-        return _read_native(entries, tools, cut, thought)
-    text = _content_text(message)
+    parts = parts_of(message)
+    cut = finish_reason in CUT_REASONS
+    if parts.entries:
+        return _read_native(parts, tools, cut)
     if finish_reason is not None and finish_reason.lower().startswith("malformed"):
-        return Reading(None, attempted=True, broken=True, text=text, thought=thought)
-    return _read_text(text, thoughts, tools, mode, cut)
+        return Reading(None, attempted=True, broken=True, text=parts.text.strip(), thought=_any_text(parts.thoughts))
+    return _read_text(parts, tools, mode, cut)
 
 
-def _native_entries(message: Mapping[str, Any]) -> list[Any]:
-    entries = message.get("tool_calls")
-    if isinstance(entries, list) and entries:
-        return entries
-    legacy = message.get("function_call")
-    return [{"function": legacy}] if legacy else []
+CUT_REASONS = frozenset(("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"))
 
 
-def _read_native(entries: list[Any], tools: Toolset, cut: bool, thought: bool) -> Reading:
+def _any_text(thoughts: Iterable[str]) -> bool:
+    return any(map(str.strip, thoughts))
+
+
+def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
     """Entries without a function object are ignored beside a complete call (specification: scoring, rule 1)."""
     calls: list[Call] = []
     labels: tuple[str, ...] = ()
     recovered = False
     unread: list[str] = []
-    for entry in entries:
-        function = entry.get("function") if isinstance(entry, dict) else None
-        raw = function.get("name") if isinstance(function, dict) else None
-        if not isinstance(raw, str) or not raw.strip():
+    for entry in parts.entries:
+        if entry.name is None:
             continue
-        name = plain_name(raw, tools)
-        arguments = read_arguments(function.get("arguments"))
+        name = plain_name(entry.name, tools)
+        arguments = read_arguments(entry.arguments)
         if arguments is None:
             unread.append(name)
             continue
-        labels += (() if name == raw.strip() else ("name_affix",)) + arguments.notes + arguments.repairs
+        labels += (() if name == entry.name.strip() else ("name_affix",)) + arguments.notes + arguments.repairs
         recovered = recovered or bool(arguments.repairs)
         calls.append(Call(name, arguments.value))
     return Reading(tuple(calls) if calls else None, _unique(labels), recovered, attempted=True,
                    broken=bool(unread) or not calls, broken_name=unread[0] if unread else None, truncated=cut,
-                   thought=thought)
+                   text=parts.text.strip(), thought=_any_text(parts.thoughts))
 
 
-def _content_text(message: Mapping[str, Any]) -> str:
-    content = message.get("content")
-    if isinstance(content, str):
-        return content
-    if isinstance(content, list):
-        return "".join(b["text"] for b in content if isinstance(b, dict) and isinstance(b.get("text"), str))
-    return ""
-
-
-def _read_text(content: str, fields: tuple[str, ...], tools: Toolset, mode: str, cut: bool) -> Reading:
-    thoughts = split_thoughts(content)
+def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool) -> Reading:
+    thoughts = split_thoughts(parts.text)
     found = _calls_in(thoughts.text.strip(), tools, mode)
     notes = (("reasoning_removed",) if thoughts.closed else ()) + found.notes
     attempted = bool(found.calls) or found.broken
     recovered = bool(found.repairs) or (bool(found.calls) and (found.special or mode == "native"))
-    lenient = None if attempted else _calls_in_thoughts((*fields, *thoughts.closed), tools)
+    lenient = None if attempted else _calls_in_thoughts((*parts.thoughts, *thoughts.closed), tools)
     return Reading(None if found.calls is None else tuple(found.calls), _unique(notes + found.repairs), recovered,
                    attempted, found.broken, None, cut or thoughts.unclosed, thoughts.text.strip(),
-                   any(map(str.strip, fields)), lenient)
+                   _any_text(parts.thoughts), lenient)
 
 
 def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, ...] | None:

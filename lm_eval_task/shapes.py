@@ -1,0 +1,95 @@
+"""The structured shapes of a reply: native call entries, text and thoughts of a message, whichever provider made it.
+
+Source: specification, formats, section 1. Reads OpenAI chat (also the legacy function_call), OpenAI Responses items,
+Anthropic content blocks, Gemini parts and Ollama objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
+
+
+_PLAIN = frozenset(("role", "content"))
+
+
+class Entry(NamedTuple):
+    """One native call entry: a name, and arguments as an object or text; name None = no function in the entry."""
+
+    name: str | None
+    arguments: Any
+
+
+class Parts(NamedTuple):
+    """What a message consists of."""
+
+    entries: tuple[Entry, ...]
+    text: str
+    thoughts: tuple[str, ...]
+
+
+def parts_of(message: Mapping[str, Any]) -> Parts:
+    """Take a message apart; anything that has none of the known shapes is left out. Never raises."""
+    content = message.get("content")
+    if isinstance(content, str) and message.keys() <= _PLAIN:
+        return Parts((), content, ())
+    entries: list[Entry] = []
+    texts: list[str] = []
+    thoughts = [message[key] for key in REASONING_FIELDS if isinstance(message.get(key), str)]
+    calls = message.get("tool_calls")
+    if isinstance(calls, list):
+        entries += [_openai_entry(call) for call in calls]
+    elif calls:
+        entries.append(_openai_entry(calls))
+    if message.get("function_call"):
+        entries.append(_function_entry(message["function_call"], "arguments"))
+    if isinstance(content, str):
+        texts.append(content)
+    for blocks in (content, message.get("parts"), message.get("output")):
+        for block in blocks if isinstance(blocks, list) else ():
+            if isinstance(block, dict):
+                _read_block(block, entries, texts, thoughts)
+            elif isinstance(block, str):
+                texts.append(block)
+    return Parts(tuple(entries), "".join(texts), tuple(thoughts))
+
+
+def _openai_entry(call: Any) -> Entry:
+    return _function_entry(call.get("function") if isinstance(call, dict) else None, "arguments")
+
+
+def _function_entry(function: Any, key: str) -> Entry:
+    name = function.get("name") if isinstance(function, dict) else None
+    if not isinstance(name, str) or not name.strip():
+        return Entry(None, None)
+    return Entry(name, function.get(key))
+
+
+def _read_block(block: dict[str, Any], entries: list[Entry], texts: list[str], thoughts: list[str]) -> None:
+    """One content block, part or output item."""
+    kind = block.get("type")
+    if kind == "tool_use":
+        entries.append(_function_entry(block, "input"))
+    elif kind == "function_call":
+        entries.append(_function_entry(block, "arguments"))
+    elif "functionCall" in block:
+        entries.append(_function_entry(block["functionCall"], "args"))
+    elif kind in ("thinking", "reasoning") or block.get("thought") is True:
+        thoughts += _strings(block.get("thinking"), block.get("summary"), block.get("text"))
+    elif kind == "message":
+        texts += _strings(block.get("content"))
+    else:
+        texts += _strings(block.get("text"), block.get("refusal"))
+
+
+def _strings(*values: Any) -> list[str]:
+    """Every string, and every "text" in a list of objects."""
+    found: list[str] = []
+    for value in values:
+        if isinstance(value, str):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [v["text"] for v in value if isinstance(v, dict) and isinstance(v.get("text"), str)]
+    return found
