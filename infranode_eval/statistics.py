@@ -1,0 +1,211 @@
+"""The statistics of the reports: intervals, paired tests, corrections, detectable differences, repeats.
+
+Pure standard library; scipy and statsmodels are oracles in the tests only. Proportions and differences are 0–1.
+Which method is used where: specification, scoring, "Aggregates".
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+DRAWS = 2000   # bootstrap draws; the specification fixes them
+SEED = 20261201
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its lower and upper limit, on the scale of the estimate."""
+
+    estimate: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two runs over the same tasks: how many tasks both, only the first, only the second, neither solved."""
+
+    both: int
+    first_only: int
+    second_only: int
+    neither: int
+
+    @classmethod
+    def of(cls, first: Sequence[bool], second: Sequence[bool]) -> Pairs:
+        """Count two equally long sequences, position by position. Raise ValueError if their lengths differ."""
+        cells = [0, 0, 0, 0]
+        for a, b in zip(first, second, strict=True):
+            cells[(not a) * 2 + (not b)] += 1
+        return cls(*cells)
+
+    @property
+    def n(self) -> int:
+        return self.both + self.first_only + self.second_only + self.neither
+
+    @property
+    def difference(self) -> float:
+        """First minus second, as proportions of all tasks; 0 without tasks."""
+        return (self.first_only - self.second_only) / self.n if self.n else 0.0
+
+
+def quantile(probability: float) -> float:
+    """Quantile of the standard normal distribution."""
+    return NormalDist().inv_cdf(probability)
+
+
+def wilson(successes: float, n: int, level: float = 0.95) -> Interval:
+    """Wilson's score interval of a proportion, without continuity correction. Raise ValueError for n < 1.
+
+    Source: Wilson 1927; Newcombe, Statistics in Medicine 17 (1998) 857–872, method 3.
+    """
+    if n < 1 or not 0 <= successes <= n:
+        raise ValueError(f"expected 0 <= successes <= n and n >= 1, found {successes} of {n}")
+    z = quantile((1 + level) / 2)
+    p = successes / n
+    centre = p + z * z / (2 * n)
+    spread = z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    scale = 1 + z * z / n
+    low = 0.0 if successes == 0 else (centre - spread) / scale     # exact at the ends, where rounding shows -1e-18
+    high = 1.0 if successes == n else (centre + spread) / scale
+    return Interval(p, low, high)
+
+
+@dataclass(frozen=True, slots=True)
+class PairedTest:
+    """A test statistic (chi-square with one degree of freedom) with its two-sided p value."""
+
+    statistic: float
+    p: float
+
+
+def mcnemar(first_only: int, second_only: int) -> PairedTest:
+    """McNemar's test with continuity correction, clipped at 0; p = 1 without discordant pairs.
+
+    Libraries divide by zero there, or report p = 0; both would call two equal runs different.
+    """
+    discordant = first_only + second_only
+    if not discordant:
+        return PairedTest(0.0, 1.0)
+    statistic = max(0, abs(first_only - second_only) - 1) ** 2 / discordant
+    return PairedTest(statistic, math.erfc(math.sqrt(statistic / 2)))
+
+
+def mcnemar_exact(first_only: int, second_only: int) -> float:
+    """Two-sided p value of the exact (binomial) McNemar test; 1 without discordant pairs."""
+    discordant = first_only + second_only
+    tail = sum(math.comb(discordant, k) for k in range(min(first_only, second_only) + 1))
+    return min(1.0, 2 * tail / 2 ** discordant)
+
+
+def exact_is_shown(first_only: int, second_only: int) -> bool:
+    """Does the exact test stand beside the corrected one? Below 25 discordant pairs."""
+    return first_only + second_only < 25
+
+
+def paired_difference(pairs: Pairs, level: float = 0.95) -> Interval:
+    """Difference of two paired proportions (first minus second) with its interval. Raise ValueError without tasks.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998) 2635–2650, method 10: Wilson limits of both proportions, joined
+    with their correlation, whose numerator is corrected for continuity where it is positive.
+    """
+    n = pairs.n
+    first = wilson(pairs.both + pairs.first_only, n, level)
+    second = wilson(pairs.both + pairs.second_only, n, level)
+    phi = _correlation(pairs)
+    below_first, above_first = first.estimate - first.low, first.high - first.estimate
+    below_second, above_second = second.estimate - second.low, second.high - second.estimate
+    down = below_first ** 2 - 2 * phi * below_first * above_second + above_second ** 2
+    up = above_first ** 2 - 2 * phi * above_first * below_second + below_second ** 2
+    estimate = pairs.difference
+    return Interval(estimate, max(-1.0, estimate - math.sqrt(max(0.0, down))),
+                    min(1.0, estimate + math.sqrt(max(0.0, up))))
+
+
+def _correlation(pairs: Pairs) -> float:
+    margins = ((pairs.both + pairs.first_only) * (pairs.second_only + pairs.neither)
+               * (pairs.both + pairs.second_only) * (pairs.first_only + pairs.neither))
+    if not margins:
+        return 0.0
+    numerator = pairs.both * pairs.neither - pairs.first_only * pairs.second_only
+    if numerator > 0:
+        numerator = max(0.0, numerator - pairs.n / 2)
+    return numerator / math.sqrt(margins)
+
+
+def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = DRAWS, seed: int = SEED,
+                      level: float = 0.95) -> Interval:
+    """Mean with a percentile interval from resampling whole clusters. Raise ValueError without values.
+
+    values: (cluster, value) of each row; rows of one cluster (a template, a task's repeats) stand or fall together.
+    For a paired difference pass the differences. Equal input and seed give equal limits.
+    """
+    sums: dict[Hashable, list[float]] = {}
+    for cluster, value in values:
+        entry = sums.setdefault(cluster, [0.0, 0])
+        entry[0] += value
+        entry[1] += 1
+    if not sums:
+        raise ValueError("a mean of no values has no interval")
+    totals, sizes = zip(*sums.values(), strict=True)
+    estimate = sum(totals) / sum(sizes)
+    indices, generator = range(len(totals)), random.Random(seed)
+    means = []
+    for _ in range(draws):
+        drawn = generator.choices(indices, k=len(totals))
+        means.append(sum(totals[i] for i in drawn) / sum(sizes[i] for i in drawn))
+    means.sort()
+    return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
+
+
+def _percentile(ordered: Sequence[float], share: float) -> float:
+    """Linear interpolation between order statistics (numpy's default)."""
+    position = share * (len(ordered) - 1)
+    below = math.floor(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down adjusted p values, in the order of the input. Source: Holm 1979."""
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted = [0.0] * len(p_values)
+    highest = 0.0
+    for rank, index in enumerate(order):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[index]))
+        adjusted[index] = highest
+    return adjusted
+
+
+def smallest_detectable_difference(n: int, discordant: float, *, alpha: float = 0.05,
+                                   power: float = 0.8) -> float | None:
+    """Smallest paired difference that McNemar's test over `n` tasks finds with `power`; None if none is found.
+
+    discordant: share of the tasks that exactly one of the two runs solves; the difference cannot exceed it.
+    Source: Connor, Biometrics 43 (1987) 207–211, solved for the difference.
+    """
+    def enough(difference: float) -> bool:
+        needed = (quantile(1 - alpha / 2) * math.sqrt(discordant)
+                  + quantile(power) * math.sqrt(max(0.0, discordant - difference ** 2)))
+        return math.sqrt(n) * difference >= needed
+
+    if n < 1 or not 0 < discordant <= 1 or not enough(discordant):
+        return None
+    low, high = 0.0, discordant
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def pass_hat_k(solved: int, repeats: int, k: int) -> float:
+    """pass^k: the chance that k of a task's `repeats` drawn without replacement are all solved: C(c,k) / C(n,k).
+
+    Raise ValueError unless 0 <= solved <= repeats and 1 <= k <= repeats. Source: tau-bench (Yao et al. 2024).
+    """
+    if not 0 <= solved <= repeats or not 1 <= k <= repeats:
+        raise ValueError(f"expected 0 <= solved <= repeats and 1 <= k <= repeats, found {solved}, {repeats}, {k}")
+    return math.comb(solved, k) / math.comb(repeats, k)
