@@ -11,7 +11,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update-golden", action="store_true", help="rewrite the files in tests/golden/ and look at the diff")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the files in tests/golden/")
 
 
 @pytest.fixture

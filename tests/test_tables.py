@@ -54,7 +54,8 @@ def test_clean_spells_out_what_is_not_seen(text, shown, why):
     ("call_match", "call_match", "an underscore inside a word is no emphasis"),
     ("_a_", "\\_a\\_", "at a word's edge it is"),
     ("a\\|b", "a\\\\\\|b", "an escaped pipe must not become an escaped backslash and a pipe"),
-    ("[x](http://e)", "\\[x\\](http://e)", "no link"),
+    ("[x](http://e)", "[x\\](http://e)", "no link"),
+    ("[77.1–91.5]", "[77.1–91.5]", "an interval stays readable in the source"),
     ("&lt;", "&amp;lt;", "an entity means its own letters"),
 ])
 def test_markdown_escapes(text, shown, why):
