@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote
 
 from infranode_eval.infranode import facts, listings
 from infranode_eval.infranode.envelope import Answer, city_entry, refuse
@@ -21,6 +21,7 @@ from infranode_eval.infranode.spelling import city_of, near_miss
 from infranode_eval.infranode.world import Row
 
 PREFIX = "/api/v1"
+_DIGITS = re.compile(r"[0-9]{1,9}")
 _EVA = re.compile(r"[0-9]{6,8}")
 _STOP_ID = re.compile(r"de:[0-9]+:\S+|[0-9]+")
 _CITY_LIST = "Nutze GET /api/v1/cities fuer alle unterstuetzten Staedte."
@@ -35,9 +36,9 @@ Query = Mapping[str, str]
 
 def split_target(target: str) -> tuple[tuple[str, ...] | None, Query]:
     """Decoded path segments after the prefix (None outside it) and the query; a repeated parameter counts last."""
-    parts = urlsplit(target)
-    path = unquote(parts.path)
-    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    path, _, text = target.partition("?")
+    path = unquote(path)
+    query = dict(parse_qsl(text, keep_blank_values=True))
     if path != PREFIX and not path.startswith(PREFIX + "/"):
         return None, query
     return tuple(path[len(PREFIX):].split("/")[1:]), query
@@ -166,8 +167,9 @@ def _with_payload(record: Row, payload: Row) -> Row:
 def _station_rows(payload: Row, query: Query) -> Row:
     """`q` keeps the stations whose name holds the text, `limit` (at most 100) the first ones."""
     rows = [row for row in payload["stations"] if query.get("q", "").lower() in row["name"].lower()]
-    if query.get("limit", "").isdigit():
-        rows = rows[: min(int(query["limit"]), 100)]
+    limit = _whole(query.get("limit"))
+    if limit:
+        rows = rows[: min(limit, 100)]
     return {**payload, "station_count": len(rows), "stations": rows}
 
 
@@ -190,9 +192,8 @@ def _paginated(name: str, data: Any, query: Query) -> tuple[Any, Row | None]:
 
 
 def _window(rows: list[Any], query: Query) -> tuple[list[Any], Row]:
-    text = query.get("limit", "")
-    limit = int(text) if text.isdigit() and int(text) and query.get("all") != "1" else None
-    offset = int(query["offset"]) if query.get("offset", "").isdigit() else 0
+    limit = None if query.get("all") == "1" else _whole(query.get("limit")) or None
+    offset = _whole(query.get("offset")) or 0
     shown = rows[offset:] if limit is None else rows[offset:offset + limit]
     return shown, {"total": len(rows), "returned": len(shown), "limit": limit, "offset": offset,
                    "truncated": offset + len(shown) < len(rows)}
@@ -207,10 +208,20 @@ def _parameter_problem(name: str, query: Query) -> Answer | None:
             return refuse(422, "unprocessable", f"Ungueltiger Wert fuer '{parameter}': '{query[parameter]}'.",
                           f"Erlaubt: {', '.join(allowed)}.")
     text = query.get("limit")
-    if text is not None and not (text.isdigit() and 1 <= int(text) <= _LIST_CAPS[name]):
+    if text is not None and not 1 <= (_whole(text) or 0) <= _LIST_CAPS[name]:
         return refuse(422, "unprocessable", f"Ungueltiges limit '{text}'.", f"Erlaubt: 1 bis {_LIST_CAPS[name]}.")
-    try:
-        date.fromisoformat(query.get("since", "2026-01-01"))
-    except ValueError:
+    if not _is_date(query.get("since", "2026-01-01")):
         return refuse(422, "unprocessable", f"Ungueltiges Datum '{query['since']}'.", "Erwartet: JJJJ-MM-TT.")
     return None
+
+
+def _whole(text: str | None) -> int | None:
+    """A whole number of plain digits; None for anything else, which these parameters ignore."""
+    return int(text) if text and _DIGITS.fullmatch(text) else None
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return bool(date.fromisoformat(text)) and len(text) == 10
+    except ValueError:
+        return False

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
@@ -76,11 +78,12 @@ class LoopbackServer(ThreadingHTTPServer):
 
 
 def serve(responder: Responder, port: int, announce: Callable[[str], Any]) -> None:
-    """Announce the URL and serve until Ctrl-C. Raise UsageError where the port cannot be had."""
+    """Announce the URL and serve until Ctrl-C or SIGTERM. Raise UsageError where the port cannot be had."""
     with LoopbackServer(responder, port) as server:
-        announce(server.base_url)
-        sys.stdout.flush()
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, signal.default_int_handler)   # end as on Ctrl-C
         try:
+            announce(server.base_url)
             server.serve_forever(poll_interval=0.2)
         except KeyboardInterrupt:
             return

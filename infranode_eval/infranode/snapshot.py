@@ -137,7 +137,11 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def main(arguments: Sequence[str] | None = None, announce: Callable[[str], Any] = print) -> int:
+def _announce(url: str) -> None:
+    print(url, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None, announce: Callable[[str], Any] = _announce) -> int:
     """Serve until Ctrl-C. Exit 0, or 2 with one line where the port cannot be had."""
     from infranode_eval.infranode.server import serve  # late: in-process use needs no server
 

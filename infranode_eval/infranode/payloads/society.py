@@ -152,7 +152,7 @@ def series(key: str, world: World, city: City) -> Row:
     rows = []
     for name in words("series")[key]:
         place = f"{city.slug}.{key}.{name}"
-        rows += [{"indicator": name, "year": year, "value": world.values.value(place, "series", "value", year)}
+        rows += [{"indicator": name, "year": year, "value": world.values.value(place, "series", "series.value", year)}
                  for year in years]
     return {"reference_year": years[-1], "series": rows}
 
