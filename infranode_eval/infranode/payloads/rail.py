@@ -31,10 +31,10 @@ def board_rows(world: World, eva: str, arrivals: bool) -> list[Row]:
     station = facts.station_of(eva)
     if station is None or eva in facts.empty_boards():
         return []
-    low, high = 6, 14
     place = f"{eva}-arrivals" if arrivals else eva
-    span = (high - low) * (4 - min(station.category, 4)) // 3
-    count = low + span // 2 + int(world.values.fraction(place, "board", "rows") * (span // 2 + 1))
+    rule = world.values.rule("board", "rows")       # small stations have `low` rows, those of category 1 up to `high`
+    half = int((rule.high - rule.low) * (4 - min(station.category, 4)) // 6)
+    count = int(rule.low) + half + int(world.values.fraction(place, "board", "rows") * (half + 1))
     rows: list[Row] = []
     minutes = 0
     for index in range(count):
