@@ -12,18 +12,19 @@ from pathlib import Path
 
 from lm_eval_task.tools import Tool, Toolset
 
-STOP_WORDS = frozenset("""
-ab aber alle allem allen aller alles als also am an ander andere anderen auch auf aus außer bei beim bin bis bist bitte
-da dabei dafür damit danach daran darf das dass davon dazu dein deine deinem deinen deiner dem den denn der deren des
-dessen dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer eines einmal er
-es etwa etwas euch euer für gab ganz geben gerade gern gerne gibt habe haben hat hatte hier hin ich ihm ihn ihnen ihr
-ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jetzt kann kannst können könnt könnte könnten kein keine
-keinen mal man mehr mein meine meinem meinen meiner mich mir mit muss möchte möchten nach nicht noch nun nur ob oder ohne
-sag sagen schon sehr sei sein seine seinem seinen seiner sich sie sind so soll sollte somit sondern sowie um und uns
-unser unsere unter viel viele vielen vom von vor wann war warum was weil welche welchem welchen welcher welches wem wen
-wenn wer werden wie wieder wieviel will wir wird wo wohin wollen wurde wurden würde würden zeig zeige zu zum zur zwischen
-über stadt städte
-""".split())
+_STOP_TEXT = """
+ab aber alle allem allen aller alles als also am an ander andere anderen auch auf aus außer bei beim bin bis bist
+bitte da dabei dafür damit danach daran darf das dass davon dazu dein deine deinem deinen deiner dem den denn der
+deren des dessen dich die dies diese diesem diesen dieser dieses dir doch dort du durch ein eine einem einen einer
+eines einmal er es etwa etwas euch euer für gab ganz geben gerade gern gerne gibt habe haben hat hatte hier hin ich
+ihm ihn ihnen ihr ihre ihrem ihren ihrer im in ins ist ja jede jedem jeden jeder jetzt kann kannst können könnt
+könnte könnten kein keine keinen mal man mehr mein meine meinem meinen meiner mich mir mit muss möchte möchten nach
+nicht noch nun nur ob oder ohne sag sagen schon sehr sei sein seine seinem seinen seiner sich sie sind so soll
+sollte somit sondern sowie um und uns unser unsere unter viel viele vielen vom von vor wann war warum was weil
+welche welchem welchen welcher welches wem wen wenn wer werden wie wieder wieviel will wir wird wo wohin wollen
+wurde wurden würde würden zeig zeige zu zum zur zwischen über stadt städte
+"""
+STOP_WORDS = frozenset(_STOP_TEXT.split())
 
 _WORD = re.compile(r"[^\W_]+")
 _SUFFIXES = ("ern", "em", "en", "er", "es", "e", "n", "s")
