@@ -1,0 +1,198 @@
+"""Programs that answer without a language model: the floor, and the ceiling, under every number.
+
+They see what a model sees, the question and the tools, nothing else; only the oracle is handed the task.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from infranode_eval.providers.protocol import Answer, Messages, ProviderOptions, Sampling, Tools
+from infranode_eval.retrieval import Bm25, find_slugs, tokens, tool_documents
+from lm_eval_task.errors import UsageError
+from lm_eval_task.prompt import prompt_prefix
+from lm_eval_task.records import Call, Task
+from lm_eval_task.tools import Tool, Toolset
+
+NO_CALL = "Dafür passt kein Werkzeug."
+
+Program = Callable[[str], "Sequence[Call]"]
+
+
+def open_provider(options: ProviderOptions) -> Baseline | Oracle:
+    """Raise UsageError for a name that is no baseline."""
+    if options.model == "oracle":
+        return Oracle()
+    if options.model not in PROGRAMS:
+        names = ", ".join((*PROGRAMS, "oracle"))
+        raise UsageError(f"baseline {options.model!r} does not exist; expected one of {names}")
+    build, setup = PROGRAMS[options.model]
+    return Baseline(build(options.tools), options.tools, setup)
+
+
+class Baseline:
+    """Hands the question to a program and writes its calls as the mode wants them."""
+
+    deterministic = True
+
+    def __init__(self, program: Program, tools: Toolset, setup: str) -> None:
+        self.setup = setup
+        self._program = program
+        self._prefix = prompt_prefix(tools)
+
+    def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
+        text = messages[-1]["content"]
+        return written(self._program(text.removeprefix(self._prefix)), native=tools is not None)
+
+    def close(self) -> None:
+        pass
+
+
+class Oracle:
+    """Replays the gold of the task: proves that a perfect run scores 1."""
+
+    deterministic = True
+    setup = "baseline: replays the expected calls"
+
+    def __init__(self, task: Task | None = None) -> None:
+        self._task = task
+
+    def for_task(self, task: Task) -> Oracle:
+        return Oracle(task)
+
+    def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
+        if self._task is None:
+            raise UsageError("the oracle answers only tasks whose gold it is handed")
+        return written(self._task.expected, native=tools is not None)
+
+    def close(self) -> None:
+        pass
+
+
+def written(calls: Sequence[Call], native: bool) -> Answer:
+    """Calls as a model would answer them: JSON text (one object, or a list), or native entries; a sentence for none."""
+    if not calls:
+        return Answer({"role": "assistant", "content": NO_CALL}, "stop")
+    if not native:
+        values = [c.to_json() for c in calls]
+        text = json.dumps(values[0] if len(values) == 1 else values, ensure_ascii=False)
+        return Answer({"role": "assistant", "content": text}, "stop")
+    entries = [{"id": f"call_{i}", "type": "function",
+                "function": {"name": c.name, "arguments": json.dumps(dict(c.arguments), ensure_ascii=False)}}
+               for i, c in enumerate(calls)]
+    return Answer({"role": "assistant", "content": None, "tool_calls": entries}, "tool_calls")
+
+
+# --- from a choice to a call ------------------------------------------------------------------------------------------
+
+_EVA = re.compile(r"(?<!\d)\d{6,8}(?!\d)")
+_STOP_ID = re.compile(r"\bde:\d+:[\w:.-]*\w")
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What a question says literally: cities, numbers of stations, ids of stops."""
+
+    slugs: tuple[str, ...]
+    evas: tuple[str, ...]
+    stop_ids: tuple[str, ...]
+
+    @classmethod
+    def of(cls, question: str) -> Mentions:
+        return cls(tuple(find_slugs(question)), tuple(_EVA.findall(question)), tuple(_STOP_ID.findall(question)))
+
+
+def call_for(tools: Toolset, label: str, mentions: Mentions) -> Call | None:
+    """The call behind a label of `tool_documents`, filled from the question; None if a required value is not there."""
+    name, _, choice = label.partition("/")
+    tool = tools.by_name[name]
+    values = {parameter: _value(tool, parameter, choice, mentions) for parameter in tool.properties}
+    if any(values[parameter] is None for parameter in tool.required):
+        return None
+    return Call(name, {parameter: value for parameter, value in values.items() if value is not None})
+
+
+def _value(tool: Tool, parameter: str, choice: str, mentions: Mentions) -> Any:
+    literal = {"slug": mentions.slugs, "city": mentions.slugs, "eva": mentions.evas, "stop_id": mentions.stop_ids}
+    if parameter in literal:
+        return literal[parameter][0] if literal[parameter] else None
+    if parameter == "cities":
+        return ",".join(mentions.slugs) if len(mentions.slugs) > 1 else None
+    if parameter in ("resource", "type") and choice:
+        return choice
+    enum = tool.properties[parameter].get("enum")
+    return enum[0] if enum and parameter in tool.required else None
+
+
+def first_possible(tools: Toolset, labels: Sequence[str], question: str) -> Sequence[Call]:
+    """The call of the best label that the question can fill.
+
+    Where it names several cities, the comparison of the same data goes first; `labels`: best first.
+    """
+    mentions = Mentions.of(question)
+    for label in labels:
+        if len(mentions.slugs) > 1 and "compare" in tools:
+            twin = f"compare/{label.rpartition('/')[2]}"
+            label = twin if twin in labels else label
+        call = call_for(tools, label, mentions)
+        if call is not None:
+            return (call,)
+    return ()
+
+
+# --- the programs -----------------------------------------------------------------------------------------------------
+
+def _bm25(tools: Toolset) -> Program:
+    index = Bm25(tool_documents(tools))
+    return lambda question: first_possible(
+        tools, [label for label, score in index.ranked(question) if score > 0], question)
+
+
+def _keyword(tools: Toolset) -> Program:
+    """Counts the words of a question that contain, or stand inside, a word of the choice's text."""
+    words = {label: frozenset(w for w in tokens(text) if len(w) > 3) for label, text in tool_documents(tools).items()}
+
+    def hits(question_words: Sequence[str], label: str) -> int:
+        return sum(any(w in q or q in w for w in words[label]) for q in question_words)
+
+    def program(question: str) -> Sequence[Call]:
+        asked = [w for w in tokens(question) if len(w) > 3]
+        found = {label: count for label in words if (count := hits(asked, label))}
+        return first_possible(tools, sorted(found, key=lambda label: (-found[label], label)), question)
+
+    return program
+
+
+def _majority(tools: Toolset) -> Program:
+    return lambda question: _city_call("get_city_overview", question)
+
+
+def _first_tool(tools: Toolset) -> Program:
+    return lambda question: _city_call(tools.tools[0].name, question)
+
+
+def _constant(tools: Toolset) -> Program:
+    return lambda question: (Call("get_city", {"slug": "berlin"}),)
+
+
+def _never_calls(tools: Toolset) -> Program:
+    return lambda question: ()
+
+
+def _city_call(name: str, question: str) -> Sequence[Call]:
+    slugs = find_slugs(question)
+    return (Call(name, {"slug": slugs[0]}),) if slugs else (Call(name, {}),)
+
+
+PROGRAMS: Mapping[str, tuple[Callable[[Toolset], Program], str]] = {
+    "bm25": (_bm25, "baseline: BM25 over the descriptions of tools and keys, city by gazetteer"),
+    "keyword": (_keyword, "baseline: shared word parts of question and description, city by gazetteer"),
+    "majority": (_majority, "baseline: get_city_overview, the most frequent call in the core set, city by gazetteer"),
+    "first_tool": (_first_tool, "baseline: the first tool of the list, city by gazetteer"),
+    "constant": (_constant, "baseline: always get_city for Berlin, which no core task expects"),
+    "never_calls": (_never_calls, "baseline: always the same sentence, never a call"),
+}

@@ -1,0 +1,124 @@
+"""Keep-alive HTTP connections to one endpoint, one a thread, each request under one total deadline."""
+
+from __future__ import annotations
+
+import http.client
+import select
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from infranode_eval.providers.deadline import Watchdog
+from lm_eval_task.errors import InfraError
+
+
+class Response(NamedTuple):
+    """A whole HTTP response. latency_s: from sending to the last byte, without opening the connection."""
+
+    status: int
+    headers: http.client.HTTPMessage
+    body: bytes
+    latency_s: float
+
+
+class Connections:
+    """POST requests to one host. Standard library only: http.client in threads is what costs least there.
+
+    timeout_s: total seconds for one request: connecting, sending, headers and body (name resolution is the system's).
+    """
+
+    def __init__(self, scheme: str, host: str, port: int, timeout_s: float) -> None:
+        self._address = (host, port)
+        self._timeout_s = timeout_s
+        self._context = ssl.create_default_context() if scheme == "https" else None
+        self._local = threading.local()
+        self._watchdog = Watchdog()
+        self._closed = False
+
+    def post(self, path: str, body: bytes, headers: Mapping[str, str]) -> Response:
+        """Raise InfraError (sub "unreachable", "timeout" or "connection") if no whole response arrived in time."""
+        deadline = time.monotonic() + self._timeout_s
+        connection = self._connection(deadline)
+        with self._watchdog.over(connection.sock, deadline) as guard:
+            try:
+                self._greet(connection)
+                started = time.monotonic()
+                connection.request("POST", path, body, headers)
+                response = connection.getresponse()
+                data = response.read()
+                return Response(response.status, response.headers, data, time.monotonic() - started)
+            except (OSError, http.client.HTTPException, ValueError) as error:
+                connection.close()
+                if guard.fired and not self._closed:
+                    raise InfraError(f"no whole response within {self._timeout_s:g} s", sub="timeout") from None
+                sub = "unreachable" if isinstance(error, ssl.SSLCertVerificationError) else "connection"
+                raise InfraError(f"the connection broke: {_reason(error)}", sub=sub) from None
+
+    def close(self) -> None:
+        """Abort what is in flight; sockets of ended threads close with their threads."""
+        self._closed = True
+        self._watchdog.abort()
+
+    def _connection(self, deadline: float) -> http.client.HTTPConnection:
+        """This thread's connection with an open socket: the kept one unless the endpoint has closed it."""
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = self._new_connection()
+        if connection.sock is not None and _readable(connection.sock):   # between requests only an end is readable
+            connection.close()
+        if connection.sock is None:
+            connection.sock = self._open_socket(deadline)
+        return connection
+
+    def _new_connection(self) -> http.client.HTTPConnection:
+        host, port = self._address
+        if self._context is None:
+            return http.client.HTTPConnection(host, port)
+        return http.client.HTTPSConnection(host, port, context=self._context)
+
+    def _open_socket(self, deadline: float) -> socket.socket:
+        """Try each address of the host until one accepts or the deadline is over."""
+        host, port = self._address
+        problem: Exception = OSError("it has no address")
+        try:
+            for family, kind, protocol, _, address in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
+                sock = socket.socket(family, kind, protocol)
+                try:
+                    sock.settimeout(max(0.001, deadline - time.monotonic()))
+                    sock.connect(address)
+                    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    sock.settimeout(None)   # from here on the watchdog keeps the time
+                except OSError as error:
+                    problem = error
+                    sock.close()
+                    continue
+                if self._context is None:
+                    return sock
+                return self._context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+        except (OSError, UnicodeError) as error:   # UnicodeError: a host name that IDNA refuses
+            problem = error
+        raise InfraError(f"{host}:{port} cannot be reached: {_reason(problem)}", sub="unreachable") from None
+
+    def _greet(self, connection: http.client.HTTPConnection) -> None:
+        """The TLS handshake of a fresh connection; a certificate that does not fit ends here."""
+        if isinstance(connection.sock, ssl.SSLSocket) and connection.sock.version() is None:
+            connection.sock.do_handshake()
+
+
+def _readable(sock: socket.socket) -> bool:
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(sock, select.POLLIN)
+        return bool(poll.poll(0))
+    return bool(select.select([sock], [], [], 0)[0])
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, http.client.IncompleteRead):
+        return f"the body ended after {len(error.partial)} bytes"
+    if isinstance(error, TimeoutError):
+        return "no answer to the attempt to connect in time"
+    return getattr(error, "strerror", None) or str(error) or type(error).__name__
