@@ -1,0 +1,83 @@
+"""Where a run writes: may the file be (re)written, and which answers of an earlier run does it already hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.journal import Entry, journal_path, read_journal, stored_answers
+from infranode_eval.results import Description, check_writable, entries_of, read_result
+from lm_eval_task.errors import DataError, UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A destination that may be written.
+
+    stored: answers to reuse, by (task_id, repeat). forced: settings that differ from the run that got them.
+    """
+
+    out: Path
+    stored: Mapping[tuple[str, int], Sequence[Entry]]
+    forced: tuple[str, ...] = ()
+
+    @property
+    def journal(self) -> Path:
+        return journal_path(self.out)
+
+
+def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool) -> Claim:
+    """Raise UsageError if something stands there that the flags do not allow to continue or to replace."""
+    check_writable(out)
+    journal = journal_path(out)
+    present = [path for path in (out, journal) if path.exists()]
+    if not present or (force and not resume):
+        return Claim(out, {})
+    if deterministic:
+        if not force:
+            _check_own(out, journal, description)
+        return Claim(out, {})
+    if not resume:
+        raise UsageError(f"{' and '.join(map(str, present))} exist{'s' if len(present) == 1 else ''}; --resume "
+                         f"continues {out}, --force starts it anew (and {journal})")
+    return _resumed(out, journal, description, force)
+
+
+def _check_own(out: Path, journal: Path, description: Description) -> None:
+    """A deterministic run may write the same file again, nothing else."""
+    try:
+        if journal.exists():
+            raise KeyError
+        old = Description.of_result(read_result(out))
+        same = all(old.identity()[k] == v for k, v in description.identity().items() if k != "hash of prompt")
+        if same and all(old.settings.get(k) == description.settings.get(k) for k in ("limit", "repeats")):
+            return
+    except (DataError, KeyError, AttributeError):
+        pass
+    raise UsageError(f"{out} holds something else than this run would write; choose another --out, or --force to "
+                     f"replace it (and {journal})")
+
+
+def _resumed(out: Path, journal: Path, description: Description, force: bool) -> Claim:
+    """The answers of journal and results file, each once; refuse if they answer another question."""
+    entries: list[Entry] = []
+    differing: set[str] = set()
+    if journal.exists():
+        identity, entries = read_journal(journal)
+        differing |= _differences(identity, description) if identity else set()
+    if out.exists():
+        result = read_result(out)
+        differing |= _differences(Description.of_result(result).identity(), description)
+        known = {(e.task_id, e.repeat, e.key) for e in entries}
+        entries += [e for e in entries_of(result) if (e.task_id, e.repeat, e.key) not in known]
+    if differing and not force:
+        raise UsageError(f"{out} cannot be resumed: {', '.join(sorted(differing))} differ"
+                         f"{'s' if len(differing) == 1 else ''}; repeat that run's settings, choose another --out, "
+                         "or add --force to go on all the same (recorded)")
+    return Claim(out, stored_answers(entries), tuple(sorted(differing)))
+
+
+def _differences(identity: Mapping[str, Any], description: Description) -> set[str]:
+    return {k for k, v in description.identity().items() if identity.get(k) != v}

@@ -1,0 +1,186 @@
+"""The results file: its rows and numbers, its name, reading and atomic writing (specification: design, formats)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.journal import Entry
+from infranode_eval.providers.protocol import REASONING_FIELDS, Answer, Sampling
+from infranode_eval.runner import Played
+from lm_eval_task.errors import DataError, UsageError
+from lm_eval_task.metrics import SCORER_VERSION, aggregate
+
+FORMAT = 1
+HARNESS = "run_eval"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a run is: everything in the file that stands above its numbers.
+
+    hashes: sha256 of "tasks", "tools", "prompt". settings: sampling, limits and endpoint, as stored.
+    """
+
+    suite: str
+    set: str
+    model: str
+    backend: str
+    mode: str
+    setup: str | None
+    hashes: Mapping[str, str]
+    settings: Mapping[str, Any]
+
+    def identity(self) -> dict[str, Any]:
+        """What must be equal for two runs to share answers (specification: the direct runner, --resume)."""
+        sampling = {k: self.settings.get(k) for k in ("temperature", "max_tokens")}
+        return {"suite": self.suite, "set": self.set, "model": self.model, "backend": self.backend, "mode": self.mode,
+                **{f"hash of {k}": v for k, v in self.hashes.items()}, **sampling}
+
+    @classmethod
+    def of_result(cls, result: Mapping[str, Any]) -> Description:
+        """Raise KeyError for a file that is no result."""
+        return cls(result["suite"], result["set"], result["model"], result["backend"], result["mode"],
+                   result["setup"], result["hashes"], result["settings"])
+
+
+def results_path(model: str, suite: str = "single", which: str = "core", mode: str = "prompt",
+                 tag: str | None = None) -> Path:
+    """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own."""
+    marks = [_file_name(model), *([which] if which != "core" else []), *(["native"] if mode == "native" else []),
+             *([_file_name(tag)] if tag else [])]
+    folder = Path("results") if suite == "single" else Path("results") / suite
+    return folder / f"{'.'.join(marks)}.json"
+
+
+def _file_name(text: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", text.replace("/", "__"))
+    return f"_{name}" if name.startswith(".") else name
+
+
+def setup_of(mode: str, sampling: Sampling, rows: Iterable[Mapping[str, Any]]) -> str:
+    """S, N, R or custom (specification: scoring, "Set-ups that may stand in one table")."""
+    reasoned = any(isinstance((row["reply"] or {}).get(k), str) and row["reply"][k].strip()
+                   for row in rows for k in REASONING_FIELDS)
+    if mode == "prompt" and sampling.max_tokens == 160 and sampling.temperature == 0 and not reasoned:
+        return "S"
+    if mode == "native" and sampling.max_tokens == 1024 and sampling.temperature == 0:
+        return "N"
+    return "R" if sampling.max_tokens == 8192 and reasoned else "custom"
+
+
+def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
+    """One row. A deterministic run stores neither times nor request keys, so that it gives the same bytes again."""
+    answer = played.transcript.answers[-1] if played.transcript and played.transcript.answers else Answer({})
+    row: dict[str, Any] = {
+        "task_id": played.task.task_id, "category": played.task.category, "repeat": played.repeat,
+        **played.score.to_json(),
+        "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
+        "usage": answer.usage, "latency_s": None if deterministic else answer.latency_s,
+        "attempts": played.attempts, "error": played.error}
+    if not deterministic:
+        row |= {"served_model": answer.model, "keys": list(played.keys)}
+    return row
+
+
+def result_of(description: Description, played: Sequence[Played], sampling: Sampling, deterministic: bool,
+              stopped: str | None = None) -> dict[str, Any]:
+    """The whole results file. stopped: why the run ended before its time."""
+    rows = [row_of(p, deterministic) for p in played]
+    scores = [(p.task.category, p.score) for p in played]
+    answered = [(category, score) for category, score in scores if not score.failed]
+    metrics = aggregate(scores)
+    return {
+        "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
+        "backend": description.backend, "mode": description.mode,
+        "setup": description.setup or setup_of(description.mode, sampling, rows), "harness": HARNESS,
+        "complete": len(answered) == len(scores), "stopped": stopped, "scorer_version": SCORER_VERSION,
+        "hashes": dict(description.hashes), "settings": dict(description.settings),
+        "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
+        "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered),
+        "rows": rows}
+
+
+def result_bytes(result: Mapping[str, Any]) -> bytes:
+    """The file's content: one line a key, one line a row. Lone surrogates become escapes, infinities text."""
+    head = [f' {_json(key)}: {_json(value)}' for key, value in result.items() if key != "rows"]
+    rows = ",\n".join(f"  {_json(row)}" for row in result["rows"])
+    text = "{\n" + ",\n".join([*head, f' "rows": [\n{rows}\n ]']) + "\n}\n"
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for NaN and infinity; a model's 1e999 is kept as text."""
+    if isinstance(value, Mapping):
+        return {k: _finite(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_result(path: Path, result: Mapping[str, Any]) -> None:
+    """Replace the file in one step; a reader sees the old one or the new one. Raise UsageError if that is refused."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            file.write(result_bytes(result))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        raise UsageError(f"{path} cannot be written ({error.strerror or error}); choose another --out") from None
+
+
+def check_writable(path: Path) -> None:
+    """Raise UsageError now if `write_result` would fail at the end of a long run."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder; --out names a file")
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part.touch()
+        part.unlink()
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror or error}); choose another --out") from None
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Raise DataError if the file is no results file of this format."""
+    try:
+        result = json.loads(path.read_bytes())
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is no results file ({error})", path) from None
+    try:
+        if result["format"] != FORMAT or not isinstance(result["rows"], list):
+            raise KeyError
+        Description.of_result(result)
+    except (KeyError, TypeError):
+        raise DataError(f'is no results file (expected "format": {FORMAT}, "suite", "model", "rows" …)', path) from None
+    return result
+
+
+def entries_of(result: Mapping[str, Any]) -> list[Entry]:
+    """The answers of the scored rows, as a journal would hold them; rows that do not know their request give none."""
+    return [Entry(row["task_id"], row["repeat"], row["keys"][0],
+                  Answer(row["reply"], row["finish_reason"], row["usage"], row["latency_s"], row["served_model"]),
+                  row["attempts"])
+            for row in result["rows"] if row["call_match"] is not None and len(row.get("keys", ())) == 1]

@@ -1,0 +1,107 @@
+"""One run from its plan to its results file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from infranode_eval.destination import Claim, claim
+from infranode_eval.journal import Journal
+from infranode_eval.providers import open_provider
+from infranode_eval.providers.protocol import Provider, ProviderOptions, Sampling
+from infranode_eval.results import Description, result_of, results_path, write_result
+from infranode_eval.runner import Limits, Progress, Runner
+from infranode_eval.suites import Setup, Suite, open_suite
+from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.tools import read_tools
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the command line asks for; None where the suite or the name of the model decides."""
+
+    suite: str
+    backend: str
+    model: str
+    which: str = "core"
+    mode: str | None = None
+    base_url: str | None = None
+    api_key: str | None = None
+    tasks: Path | None = None
+    tools: Path | None = None
+    out: Path | None = None
+    tag: str | None = None
+    max_tokens: int | None = None
+    temperature: float = 0.0
+    timeout_s: float = 60.0
+    limits: Limits = Limits()
+    limit: int | None = None
+    repeats: int = 1
+    resume: bool = False
+    force: bool = False
+
+
+def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple[Path, dict[str, Any]]:
+    """Play the plan, write the results file, and return its path and content.
+
+    Raise UsageError or DataError before the first request; what fails later stands in the rows. An interrupted
+    deterministic run writes nothing: it costs nothing to repeat.
+    """
+    suite = open_suite(plan.suite)
+    tools = read_tools(plan.tools)
+    setup = Setup.of(plan.mode or suite.MODE, tools, Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature))
+    tasks = suite.load(plan.tasks, tools, plan.which)
+    provider = open_provider(plan.backend, ProviderOptions(plan.model, tools, plan.base_url, plan.api_key,
+                                                           plan.timeout_s))
+    description = _description(plan, suite, setup, tasks, provider)
+    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag)
+    claimed = claim(out, description, deterministic=provider.deterministic, resume=plan.resume, force=plan.force)
+    if claimed.forced:
+        description = replace(description, settings={**description.settings, "forced": list(claimed.forced)})
+    chosen, repeats = _chosen(tasks, plan, claimed)
+    if provider.deterministic:
+        result = _folded(Runner(suite, setup, provider, plan.limits), description, chosen, repeats, show)
+        if result["stopped"] is None:
+            write_result(out, result)
+        return out, result
+    journal = Journal.open(claimed.journal, description.identity(), anew=plan.force and not plan.resume)
+    try:
+        runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored)
+        result = _folded(runner, description, chosen, repeats, show)
+        write_result(out, result)
+        journal.close(remove=result["complete"])
+    finally:
+        journal.close()
+    return out, result
+
+
+def _folded(runner: Runner, description: Description, tasks: Sequence[Task], repeats: int,
+            show: Callable[[Progress], None] | None) -> dict[str, Any]:
+    played = runner.run(tasks, repeats, show)
+    return result_of(description, played, runner.setup.sampling, runner.provider.deterministic, runner.stop_reason)
+
+
+def _chosen(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:
+    """The tasks under --limit, and the repeats; what an earlier run has answered stays in the file all the same."""
+    answered = {task_id for task_id, _ in claimed.stored}
+    limit = len(tasks) if plan.limit is None else plan.limit
+    chosen = [task for i, task in enumerate(tasks) if i < limit or task.task_id in answered]
+    return chosen, max((plan.repeats, *(repeat for _, repeat in claimed.stored)))
+
+
+def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], provider: Provider) -> Description:
+    settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats}
+    if not provider.deterministic:
+        settings |= {"base_url": _without_secrets(plan.base_url), "timeout_s": plan.timeout_s,
+                     "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "retries": plan.limits.retries}
+    hashes = {"tasks": tasks_fingerprint(tasks), "tools": setup.tools.fingerprint, "prompt": suite.prompt_hash(setup)}
+    return Description(plan.suite, plan.which, plan.model, plan.backend, setup.mode, provider.setup, hashes, settings)
+
+
+def _without_secrets(url: str | None) -> str | None:
+    """Scheme, host, port and path: a query may hold a key."""
+    parts = urlsplit(url or "")
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}" if url else None
