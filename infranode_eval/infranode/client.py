@@ -130,7 +130,7 @@ class Client:
         def work() -> None:
             try:
                 outcome.append(http.get(self.base_url + request))
-            except Exception as error:  # noqa: BLE001 - carried over to the asking thread, which raises it
+            except Exception as error:     # carried over to the asking thread, which raises it
                 outcome.append(error)
 
         thread = threading.Thread(target=work, daemon=True, name="infranode-request")
@@ -161,7 +161,7 @@ class Client:
 
 def _httpx() -> Any:
     try:
-        import httpx     # late: everything that only reads data files runs without it
+        import httpx  # late: everything that only reads data files runs without it
     except ImportError:
         raise UsageError("talking to InfraNode needs httpx, which is not installed; run: pip install httpx") from None
     return httpx

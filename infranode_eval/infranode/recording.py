@@ -56,7 +56,7 @@ class Recording:
 
     def transport(self) -> httpx.BaseTransport:
         """An httpx transport that answers from the recording; DataError for a request that is not in it."""
-        import httpx     # late: reading a recording needs no httpx
+        import httpx  # late: reading a recording needs no httpx
 
         prefix = urlsplit(self.base_url).path.rstrip("/")
         recording = self
@@ -93,7 +93,8 @@ def read_recording(path: str | Path) -> Recording:
 def _head(row: Any, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(row, dict) or row.get("recording") != FORMAT or row.get("level") not in LEVELS \
             or not isinstance(row.get("base_url"), str):
-        raise DataError(f'expected {{"recording": {FORMAT}, "level": {"|".join(LEVELS)}, "base_url": URL}}', path, number)
+        raise DataError(f'expected {{"recording": {FORMAT}, "level": {"|".join(LEVELS)}, "base_url": URL}}',
+                        path, number)
     return row
 
 
@@ -115,7 +116,8 @@ class Recorder:
                 self._check_same_place(head)
             self._file: IO[str] = self._path.open("a", encoding="utf-8", newline="\n")
         except OSError as error:
-            raise UsageError(f"recording {self._path} cannot be written ({error.strerror}); choose another file") from None
+            raise UsageError(f"recording {self._path} cannot be written ({error.strerror}); "
+                             "choose another file") from None
         if fresh:
             self._write(head)
 
@@ -124,7 +126,7 @@ class Recorder:
 
     def around(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """An httpx transport that asks `inner` (the network without one) and records what it answers."""
-        import httpx     # late: like every use of the network
+        import httpx  # late: like every use of the network
 
         inner = httpx.HTTPTransport() if inner is None else inner
         recorder = self
@@ -149,7 +151,8 @@ class Recorder:
             body = response.text
         headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
         date = response.headers.get(RECORDED_DATE) or self._today()
-        self._write({"request": request, "status": response.status_code, "headers": headers, "date": date, "body": body})
+        self._write({"request": request, "status": response.status_code, "headers": headers, "date": date,
+                     "body": body})
 
     def _write(self, row: Mapping[str, Any]) -> None:
         self._file.write(canonical_json(row) + "\n")

@@ -1,0 +1,1 @@
+"""Builds tasks.jsonl: phrasings × cities, each gold checked by a real request, and what a search could solve."""

@@ -1,0 +1,278 @@
+"""Candidates: tasks that no source has confirmed yet, from the hand-chosen core and from cities dealt to phrasings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from infranode_eval.generator.deal import (
+    Dealer,
+    Wanted,
+    answering_cities,
+    in_rounds,
+    shuffled,
+    uncovered_cities,
+    values_of,
+)
+from infranode_eval.generator.templates import (
+    CATEGORIES,
+    Phrasing,
+    Place,
+    core_rows,
+    natural,
+    phrasings,
+    places,
+    states,
+)
+from infranode_eval.infranode import facts
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import Call, Task
+from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES
+
+SWITCHED_OFF = frozenset(("icu-live", "hospitals-atlas", "webcams"))       # production serves no data for them
+NAMED = frozenset(("base", "overview", "weather", "air-uba"))              # keys with a tool of their own
+PER_KEY, TWINS_PER_KEY, PER_POI_TYPE, PER_COMPARE = 7, 4, 9, 5
+PER_NAMED, BROAD, SLUGS, AVAILABILITY, TWO_CALLS, STATION_STEPS, STOP_STEPS = 12, 21, 32, 14, 26, 26, 6
+GET_CITY, LIST_CITIES, SOURCES, PER_BOARD, TRANSIT = 9, 10, 10, 8, 8
+
+
+@cache
+def servable_keys() -> tuple[str, ...]:
+    """The keys of get_city_resource that production serves and no other tool covers, sorted."""
+    return tuple(key for key in facts.keys(facts.DEFAULT_STATE) if key not in SWITCHED_OFF | NAMED)
+
+
+@cache
+def partial_keys() -> tuple[str, ...]:
+    """The servable keys that leave out some registry city."""
+    covered = {key: facts.covered(facts.DEFAULT_STATE, key) for key in servable_keys()}
+    return tuple(key for key, slugs in covered.items() if slugs is not None and len(slugs) < len(facts.cities()))
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A task that still has to be checked. `twin`: its place in a pair, the same number on both sides."""
+
+    task: Task
+    phrasing: Phrasing
+    slugs: tuple[str, ...] = ()
+    twin: int | None = None
+
+    def with_id(self, task_id: str) -> Candidate:
+        return replace(self, task=replace(self.task, task_id=task_id))
+
+    def with_extra(self, **fields: Any) -> Candidate:
+        return replace(self, task=replace(self.task, extra={**self.task.extra, **fields}))
+
+
+def candidates(seed: int) -> tuple[Candidate, ...]:
+    """Core, then extended; ids are given, pairs are linked. Raise DataError for core rows that do not fit the data."""
+    dealer = Dealer(seed)
+    core = [_core_candidate(row, dealer) for row in core_rows()]
+    extended = _numbered(_extended(seed, dealer, core), {candidate.task.task_id for candidate in core})
+    return tuple(_paired([*core, *extended]))
+
+
+def _paired(found: Sequence[Candidate]) -> Iterable[Candidate]:
+    """Give both sides of each twin number the other's id as `pair`."""
+    by_twin: dict[tuple[str | None, int], list[str]] = {}
+    for candidate in found:
+        if candidate.twin is not None:
+            by_twin.setdefault((candidate.task.set, candidate.twin), []).append(candidate.task.task_id)
+    for candidate in found:
+        if candidate.twin is None:
+            yield candidate
+            continue
+        both = by_twin[candidate.task.set, candidate.twin]
+        if len(both) != 2:
+            raise DataError(f"task {candidate.task.task_id}: a pair has two tasks, found {', '.join(both)}")
+        yield candidate.with_extra(pair=next(name for name in both if name != candidate.task.task_id))
+
+
+# --- the core ---------------------------------------------------------------------------------------------------------
+
+def _core_candidate(row: Mapping[str, Any], dealer: Dealer) -> Candidate:
+    phrasing = phrasings().get(row["phrasing"])
+    if phrasing is None:
+        raise DataError(f"core.json: {row['task_id']}: there is no phrasing {row['phrasing']}")
+    slugs = tuple(row.get("slugs", ()))
+    place = None
+    if "place" in row:
+        place = next((p for p in places("two_step") if p.name == row["place"]), None)
+        if place is None:
+            raise DataError(f"core.json: {row['task_id']}: there is no two_step place {row['place']!r}")
+        slugs = (place.slug,)
+    dealer.take(phrasing, slugs)
+    try:
+        made = _candidate("core", row["category"], phrasing, slugs, place)
+    except KeyError as slot:
+        raise DataError(f"core.json: {row['task_id']}: slot {slot} has no form for {', '.join(slugs)}") from None
+    return replace(made.with_id(row["task_id"]), twin=row.get("twin"))
+
+
+# --- the extended set -------------------------------------------------------------------------------------------------
+
+def _extended(seed: int, dealer: Dealer, core: Sequence[Candidate]) -> list[Candidate]:
+    """Every quota, dealt from the tightest phrasing to the freest, so that the free ones even the cities out."""
+    steps = {candidate.slugs[0] for candidate in core if candidate.task.category == "two_step"}
+    placed = [*_station_steps(seed, steps), *_stop_steps(seed), *_boards(seed)]
+    for candidate in placed:
+        dealer.take(candidate.phrasing, candidate.slugs)
+    wishes = [*_resource_wishes(seed, dealer), *_city_wishes(seed, dealer)]
+    wishes.sort(key=lambda wish: (len(wish[0].cities), natural(wish[0].phrasing.id), wish[0].category))
+    dealt = [replace(_candidate("extended", wanted.category, wanted.phrasing, dealer.deal(wanted)), twin=twin)
+             for wanted, twin in wishes]
+    return [*dealt, *placed, *_lists(seed)]
+
+
+def _resource_wishes(seed: int, dealer: Dealer) -> Iterable[tuple[Wanted, int | None]]:
+    """PER_KEY questions a key; TWINS_PER_KEY of a partial key also go to a city outside its list."""
+    twin = 0
+    for key in servable_keys():
+        found = [p for p in phrasings().values() if p.category == "resource_key" and p.key == key]
+        for index, phrasing in enumerate(_chosen(found, seed, key, dealer, PER_KEY)):
+            paired = key in partial_keys() and index < TWINS_PER_KEY
+            twin += paired
+            yield Wanted("resource_key", phrasing, answering_cities(phrasing)), twin if paired else None
+            if paired:
+                yield Wanted("not_covered", phrasing, uncovered_cities(phrasing)), twin
+
+
+def _city_wishes(seed: int, dealer: Dealer) -> Iterable[tuple[Wanted, None]]:
+    groups = [("poi_type", lambda p, kind=kind: p.calls[0]["arguments"]["type"] == kind, PER_POI_TYPE)
+              for kind in sorted(POI_TYPES)]
+    groups += [("compare_multi", lambda p, name=name: p.calls[0]["arguments"]["resource"] == name, PER_COMPARE)
+               for name in sorted(COMPARE_RESOURCES)]
+    groups += [("routing_named", lambda p, tool=tool: p.calls[0]["name"] == tool, PER_NAMED)
+               for tool in ("air_quality", "weather")]
+    groups += [("routing_rest", lambda p, tool=tool: p.calls[0]["name"] == tool, quota)
+               for tool, quota in (("get_city", GET_CITY), ("transit_departures", TRANSIT))]
+    groups += [(category, lambda p: True, quota) for category, quota in (
+        ("routing_broad", BROAD), ("slug_resolution", SLUGS), ("availability", AVAILABILITY), ("two_calls", TWO_CALLS))]
+    for number, (category, fits, quota) in enumerate(groups):
+        found = [p for p in phrasings().values() if p.category == category and fits(p)]
+        for phrasing in _chosen(found, seed, f"{category}-{number}", dealer, quota):
+            yield Wanted(category, phrasing, answering_cities(phrasing)), None
+
+
+def _chosen(found: Sequence[Phrasing], seed: int, purpose: str, dealer: Dealer, quota: int) -> list[Phrasing]:
+    by_id = {phrasing.id: phrasing for phrasing in found}
+    order = [by_id[name] for name in shuffled(by_id, seed, purpose)]
+    return in_rounds(order, [len(dealer.free(p, answering_cities(p))) for p in order], quota)
+
+
+def _family(prefix: str) -> list[Phrasing]:
+    """The phrasings prefix-1, prefix-2, …"""
+    return [phrasing for name, phrasing in phrasings().items() if re.fullmatch(re.escape(prefix) + r"-\d+", name)]
+
+
+def _station_steps(seed: int, taken: Container[str]) -> list[Candidate]:
+    """Named smaller stations without their number, one a city; the core's cities have theirs."""
+    free = {place.slug: place for place in places("two_step") if place.slug not in taken}
+    return _at_places("two_step", "two-step", [free[slug] for slug in shuffled(free, seed, "two_step")[:STATION_STEPS]])
+
+
+def _stop_steps(seed: int) -> list[Candidate]:
+    """Named stops without their id. They have no `then`: the id is whatever the list of stops says."""
+    stops = {place.slug: place for place in places("stops")}
+    chosen = shuffled(stops, seed, "stops")[:STOP_STEPS]
+    return _at_places("two_step", "two-step-stop", [stops[slug] for slug in chosen])
+
+
+def _boards(seed: int) -> list[Candidate]:
+    by_name = {place.name: place for place in places("board")}
+    order = [by_name[name] for name in shuffled(by_name, seed, "board")]
+    return [*_at_places("routing_rest", "rest-board-departures", order[:PER_BOARD]),
+            *_at_places("routing_rest", "rest-board-arrivals", order[PER_BOARD:2 * PER_BOARD])]
+
+
+def _at_places(category: str, prefix: str, chosen: Sequence[Place]) -> list[Candidate]:
+    found = _family(prefix)
+    return [_candidate("extended", category, found[index % len(found)], (place.slug,), place)
+            for index, place in enumerate(chosen)]
+
+
+def _lists(seed: int) -> list[Candidate]:
+    """list_cities, a question about one state each where it has the slot, and sources."""
+    names = shuffled(states(), seed, "states")
+    found = _family("rest-list-cities")[:LIST_CITIES]
+    listed = [_candidate("extended", "routing_rest", phrasing, values={"state": names[index % len(names)]})
+              for index, phrasing in enumerate(found)]
+    return listed + [_candidate("extended", "routing_rest", p) for p in _family("rest-sources")[:SOURCES]]
+
+
+# --- one candidate ----------------------------------------------------------------------------------------------------
+
+def _candidate(set_name: str, category: str, phrasing: Phrasing, slugs: tuple[str, ...] = (),
+               place: Place | None = None, values: Mapping[str, str] | None = None) -> Candidate:
+    """Fill the phrasing. KeyError names a slot for which a city has no form."""
+    values = values_of(slugs, phrasing.city_count > 1) | dict(values or {})
+    extra: dict[str, Any] = {}
+    if place is not None:
+        values |= {"station": place.name, "stop": place.name, "eva": place.eva or ""}
+    if "stop_id" in phrasing.slots:
+        values["stop_id"] = _stop_id(slugs[0], phrasing.id)
+    if phrasing.board is not None and place is not None and place.eva is not None:
+        extra["then"] = [Call(f"station_board_{phrasing.board}", {"eva": eva}).to_json() for eva in _evas(place.eva)]
+    extra["phrasing"] = phrasing.id
+    task = Task("-", phrasing.question(values), phrasing.expected(values), phrasing.accepted(values), category,
+                set_name, None, extra)
+    return Candidate(task, phrasing, slugs).with_id("-".join(_id_parts(task, slugs, place, values)))
+
+
+def _stop_id(slug: str, purpose: str) -> str:
+    """An id of the right form out of our model of the city's stops; the real ids change with every timetable."""
+    return shuffled((stop.stop_id for stop in facts.stops(slug)), 0, purpose)[0]
+
+
+def _evas(eva: str) -> tuple[str, ...]:
+    """Every EVA number of the station, its own first."""
+    station = facts.station_of(eva)
+    return station.evas if station is not None else (eva,)
+
+
+def _id_parts(task: Task, slugs: Sequence[str], place: Place | None, values: Mapping[str, str]) -> Iterable[str]:
+    """resource_key-koeln-charging, compare_multi-air-bonn-ulm, routing_rest-station_board_arrivals-bonn-mehlem, …"""
+    first = task.expected[0]
+    detail = first.arguments.get("resource") or first.arguments.get("type") or first.name
+    yield task.category
+    if task.category == "routing_rest":
+        yield first.name
+        yield from [_ascii(place.name)] if place else [_ascii(values["state"])] if "state" in values else slugs
+    elif place is not None:
+        yield from [_ascii(place.name)] if place.eva else [place.slug, _ascii(place.name)]
+    elif task.category == "compare_multi":
+        yield from (detail, *slugs)
+    elif task.category == "two_calls":
+        yield from (*slugs, *dict.fromkeys(c.arguments.get("resource") or c.arguments["type"] for c in task.expected))
+    else:
+        yield from slugs
+        if task.category not in ("routing_broad", "availability"):
+            yield detail
+
+
+_LETTERS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def _ascii(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower().translate(_LETTERS)).strip("-")
+
+
+def _numbered(found: Sequence[Candidate], taken: set[str]) -> list[Candidate]:
+    """Make the ids unique: the second task of a name gets -2, in the order of category, phrasing and cities."""
+    taken = set(taken)
+    result: list[Candidate] = []
+    for candidate in sorted(found, key=_order):
+        base = candidate.task.task_id
+        name = next(n for n in (base, *(f"{base}-{i}" for i in range(2, len(found) + 2))) if n not in taken)
+        taken.add(name)
+        result.append(candidate.with_id(name))
+    return result
+
+
+def _order(candidate: Candidate) -> tuple[Any, ...]:
+    return (CATEGORIES.index(candidate.task.category), natural(candidate.phrasing.id), candidate.slugs,
+            candidate.task.question)

@@ -1,0 +1,61 @@
+"""The two files that leave the generator: tasks.jsonl and its sibling tasks.meta.json, written both or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from lm_eval_task.errors import UsageError
+from lm_eval_task.records import Task, tasks_fingerprint
+
+
+def meta_path(path: Path) -> Path:
+    """tasks.jsonl → tasks.meta.json; any other name gets .meta.json behind it."""
+    return path.with_suffix(".meta.json") if path.suffix == ".jsonl" else path.with_name(path.name + ".meta.json")
+
+
+def lines_of(tasks: Sequence[Task]) -> str:
+    """One row a line, keys in the order of the format, real umlauts."""
+    return "".join(json.dumps(task.to_json(), ensure_ascii=False) + "\n" for task in tasks)
+
+
+def counts(tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
+    """{set: {category: n, "all": n}}"""
+    found: dict[str, dict[str, int]] = {}
+    for task in tasks:
+        row = found.setdefault(task.set or "all", {"all": 0})
+        row["all"] += 1
+        row[task.category] = row.get(task.category, 0) + 1
+    return {name: dict(sorted(row.items())) for name, row in sorted(found.items())}
+
+
+def hashes(tasks: Sequence[Task]) -> dict[str, str]:
+    """tasks_fingerprint of the core set, of the extended set and of all rows."""
+    by_set = {name: [task for task in tasks if task.set == name] for name in ("core", "extended")}
+    return {**{name: tasks_fingerprint(rows) for name, rows in by_set.items()}, "all": tasks_fingerprint(tasks)}
+
+
+def write(path: Path, tasks: Sequence[Task], meta: Mapping[str, Any]) -> None:
+    """Write both files beside their places, flush them to disk, and only then put them there.
+
+    Raise UsageError where the folder cannot be written; whatever happens before the last step, old files stay.
+    """
+    texts = {path: lines_of(tasks), meta_path(path): json.dumps(meta, ensure_ascii=False, indent=1) + "\n"}
+    beside: dict[Path, Path] = {}
+    try:
+        for target, text in texts.items():
+            beside[target] = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+            with beside[target].open("w", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+        for target, temporary in beside.items():
+            os.replace(temporary, target)
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written ({error.strerror}); choose another --out") from None
+    finally:
+        for temporary in beside.values():
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,139 @@
+"""Rows: candidates that a source confirmed, with proof, difficulty and reviews, in the order of the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from infranode_eval.generator.build import Candidate
+from infranode_eval.generator.leakage import searches, solved
+from infranode_eval.generator.reviews import Review, merged
+from infranode_eval.generator.templates import DATA, phrasings
+from infranode_eval.generator.verify import Source, Verdict, Wanted, wanted_of
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import Task
+from lm_eval_task.tools import Toolset
+
+_FIELDS = ("then", "phrasing", "pair", "hard", "accept_unverified", "review", "verified")
+_SETS = ("core", "extended")
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The confirmed tasks in file order, and why each other candidate was dropped: (task_id, reason)."""
+
+    tasks: tuple[Task, ...]
+    dropped: tuple[tuple[str, str], ...]
+    lost_accepts: tuple[tuple[str, str], ...] = ()
+
+
+def capped(candidates: Sequence[Candidate], most: int | None) -> tuple[Candidate, ...]:
+    """At most `most` tasks of each set and category; the twins of the chosen not_covered tasks come first."""
+    if most is None:
+        return tuple(candidates)
+    counts: dict[tuple[str | None, str], int] = {}
+    twins: set[tuple[str | None, int]] = set()
+    kept: list[Candidate] = []
+
+    def first(candidate: Candidate) -> int:
+        if candidate.task.category == "not_covered":
+            return 0
+        return 1 if (candidate.task.set, candidate.twin) in twins else 2
+
+    for candidate in candidates:
+        group = (candidate.task.set, candidate.task.category)
+        if group[1] == "not_covered" and counts.get(group, 0) < most:
+            counts[group] = counts.get(group, 0) + 1
+            twins.add((candidate.task.set, candidate.twin or 0))
+            kept.append(candidate)
+    for candidate in sorted(candidates, key=first):
+        group = (candidate.task.set, candidate.task.category)
+        if group[1] != "not_covered" and counts.get(group, 0) < most:
+            counts[group] = counts.get(group, 0) + 1
+            kept.append(candidate)
+    return tuple(kept)
+
+
+def confirmed(candidates: Sequence[Candidate], source: Source, tools: Toolset, reviews: Sequence[Review],
+              progress: Progress) -> Rows:
+    """Ask the source for every candidate and keep those that hold. Raises what Source.prefetch raises."""
+    source.prefetch([candidate.task for candidate in candidates], progress)
+    kept: dict[str, Task] = {}
+    dropped: list[tuple[str, str]] = []
+    lost: list[tuple[str, str]] = []
+    for candidate in candidates:
+        phrasing, task = candidate.phrasing, candidate.task
+        verdict = source.check(task, wanted_of(task, phrasing.topic, phrasing.water))
+        if verdict.problem is not None:
+            dropped.append((task.task_id, verdict.problem))
+            continue
+        kept[task.task_id] = _with_verdict(task, verdict)
+        lost += [(task.task_id, f"accept: {reason}") for reason in verdict.useless.values()]
+    dropped += _break_pairs(kept)
+    hard = searches(tools)["descriptions"]
+    tasks = [_finished(task, not solved(task, hard), reviews) for task in kept.values()]
+    tasks.sort(key=lambda task: (_SETS.index(task.set or "extended"), task.task_id))
+    return Rows(tuple(tasks), tuple(sorted(dropped)), tuple(sorted(lost)))
+
+
+def _with_verdict(task: Task, verdict: Verdict) -> Task:
+    """The task with its proof; accepts that do not answer are gone, switched-off ones are marked by their new index."""
+    places = [index for index in range(len(task.accept)) if index not in verdict.useless]
+    extra: dict[str, Any] = dict(task.extra)
+    extra["verified"] = verdict.verified[0] if len(verdict.verified) == 1 else list(verdict.verified)
+    unverified = [new for new, old in enumerate(places) if old in verdict.unverified]
+    if unverified:
+        extra["accept_unverified"] = unverified
+    return replace(task, accept=tuple(task.accept[index] for index in places), extra=extra)
+
+
+def _break_pairs(kept: dict[str, Task]) -> list[tuple[str, str]]:
+    """A not_covered task without its twin is dropped; a resource_key task just loses the link."""
+    dropped = []
+    for name, task in list(kept.items()):
+        if "pair" not in task.extra or task.extra["pair"] in kept:
+            continue
+        if task.category == "not_covered":
+            del kept[name]
+            dropped.append((name, "its twin was dropped"))
+        else:
+            kept[name] = replace(task, extra={k: v for k, v in task.extra.items() if k != "pair"})
+    return dropped
+
+
+def _finished(task: Task, hard: bool, reviews: Sequence[Review]) -> Task:
+    extra = {**task.extra, **({"hard": True} if hard else {}), **merged(task, reviews)}
+    return replace(task, extra={name: extra[name] for name in _FIELDS if name in extra})
+
+
+def broken(tasks: Sequence[Task], source: Source, progress: Progress) -> list[tuple[str, str]]:
+    """(task_id, reason) of each task of an existing file whose gold or accept no longer holds."""
+    source.prefetch(tasks, progress)
+    found = []
+    for task in tasks:
+        verdict = source.check(task, _wanted_by_phrasing(task))
+        if verdict.problem is not None:
+            found.append((task.task_id, verdict.problem))
+        found += [(task.task_id, f"accept {index}: {reason}") for index, reason in verdict.useless.items()]
+    return found
+
+
+def _wanted_by_phrasing(task: Task) -> Wanted:
+    phrasing = phrasings().get(task.extra.get("phrasing", ""))
+    return wanted_of(task, phrasing.topic, phrasing.water) if phrasing else wanted_of(task)
+
+
+def check_rows(rows: Sequence[Mapping[str, Any]]) -> None:
+    """Raise DataError with the task_id and the place of the first row that breaks task.schema.json."""
+    import jsonschema  # late: only writing the file needs it
+
+    schema = json.loads((DATA / "task.schema.json").read_text("utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for row in rows:
+        error = next(iter(validator.iter_errors(row)), None)
+        if error is not None:
+            raise DataError(f"task {row.get('task_id')}: {error.json_path}: {error.message}")
