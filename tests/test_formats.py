@@ -74,7 +74,8 @@ def qwen(c: Call) -> str:
 
 def glm(newline: str, prefix: str = "") -> Callable[[Call], str]:
     def write(c: Call) -> str:
-        pairs = "".join(f"<{prefix}arg_key>{k}</{prefix}arg_key>{newline}<{prefix}arg_value>{raw(v)}</{prefix}arg_value>"
+        pairs = "".join(f"<{prefix}arg_key>{k}</{prefix}arg_key>{newline}<{prefix}arg_value>{raw(v)}</{prefix}"
+                        f"arg_value>"
                         f"{newline}" for k, v in c.arguments.items())
         return f"<{prefix}tool_call>{c.name}{newline}{pairs}</{prefix}tool_call>"
     return write
@@ -100,7 +101,8 @@ def kimi_k3(calls: list[Call]) -> str:
     def argument(k: str, v: Any) -> str:
         kind = next((name for types, name in JSON_TYPES if isinstance(v, types)), "null")
         return f'<|open|>argument key="{k}" type="{kind}"<|sep|>{raw(v)}<|close|>argument<|sep|>'
-    one = [f'<|open|>call tool="{c.name}" index="{i}"<|sep|>' + "".join(map(argument, c.arguments, c.arguments.values()))
+    one = [f'<|open|>call tool="{c.name}" index="{i}'
+           f'"<|sep|>' + "".join(map(argument, c.arguments, c.arguments.values()))
            + "<|close|>call<|sep|>" for i, c in enumerate(calls, 1)]
     return f"<|open|>tools<|sep|>{''.join(one)}<|close|>tools<|sep|>"
 
@@ -122,7 +124,8 @@ def gemma(quote: str) -> Callable[[Call], str]:
 
 
 def kimi_k2(calls: list[Call]) -> str:
-    one = (f"<|tool_call_begin|>functions.{c.name}:{i}<|tool_call_argument_begin|>{js(dict(c.arguments))}<|tool_call_end|>"
+    one = (f"<|tool_call_begin|>functions.{c.name}:{i}<|tool_call_argument_begin|>{js(dict(c.arguments))}"
+           f"<|tool_call_end|>"
            for i, c in enumerate(calls))
     return f"<|tool_calls_section_begin|>{''.join(one)}<|tool_calls_section_end|>"
 
@@ -133,7 +136,8 @@ def harmony_after(c: Call) -> str:
 
 
 def harmony_before(c: Call) -> str:
-    return (f"<|start|>assistant to=functions.{c.name}<|channel|>commentary json<|message|>{js(dict(c.arguments))}<|call|>")
+    return (f"<|start|>assistant to=functions.{c.name}<|channel|>commentary json<|message|>{js(dict(c.arguments))}"
+            f"<|call|>")
 
 
 DS_BEGIN, DS_END = "<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"
@@ -180,8 +184,8 @@ FAMILIES = {
         lambda c: f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{c.name}\n```json\n{js(dict(c.arguments))}\n"
                   "```<｜tool▁call▁end｜>"), DS_END), "}", "json", "```<｜tool▁call▁end｜>"),
     "10-deepseek-v31": Family(around(DS_BEGIN, each(
-        lambda c: f"<｜tool▁call▁begin｜>{c.name}<｜tool▁sep｜>{js(dict(c.arguments))}<｜tool▁call▁end｜>", ""), DS_END),
-        "}", "json", "<｜tool▁call▁end｜>"),
+        lambda c: f"<｜tool▁call▁begin｜>{c.name}<｜tool▁sep｜>{js(dict(c.arguments))}"
+                  "<｜tool▁call▁end｜>", ""), DS_END), "}", "json", "<｜tool▁call▁end｜>"),
     "11-dsml": Family(around("<｜DSML｜function_calls>\n", each(DSML, ""), "</｜DSML｜function_calls>"),
                       "</｜DSML｜invoke>", "typed-xml", "</｜DSML｜parameter>"),
     "11-dsml-v4": Family(around("<｜DSML｜tool_calls>\n", each(DSML, ""), "</｜DSML｜tool_calls>"),
@@ -342,10 +346,8 @@ def test_repeated_openers_are_unreadable_in_no_time(opener: str, times: int) -> 
     assert reading.broken or reading.truncated or not reading.attempted
 
 
-@pytest.mark.parametrize("family", [
-    pytest.param(f, id=k, marks=[pytest.mark.xfail(strict=True, reason="F13: markup passes for a tool name")]
-                 if k == "4-llama-function" else [])
-    for k, f in TOKENS.items() if not k.startswith("19-")])   # <|start|>assistant alone is a role header, no attempt
+@pytest.mark.parametrize("family", [   # <|start|>assistant alone is a role header, no attempt
+    pytest.param(f, id=k) for k, f in TOKENS.items() if not k.startswith("19-")])
 def test_a_call_behind_400_openers_is_not_fished_out(family: Family) -> None:
     text = family.write([WEATHER])
     opener = next(o for o in sorted(FORMATS, key=len, reverse=True) if text.startswith(o))
@@ -369,12 +371,15 @@ EXAMPLES = [
     ("7", '[TOOL_CALLS] [{"name": "nearby", "arguments": {"slug": "köln", "limit": 3}}]'),
     ("8", '[TOOL_CALLS]nearby[ARGS]{"slug": "köln", "limit": 3}'),
     ("8 thoughts", '[THINK]Wo?[/THINK][TOOL_CALLS]nearby[ARGS]{"slug": "köln", "limit": 3}'),
-    ("9", '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>nearby\n```json\n{"slug": "köln", "limit": 3}\n'
+    ("9", '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>nearby\n```json\n{"slug": "köln", '
+          '"limit": 3}\n'
           "```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
-    ("10", '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>nearby<｜tool▁sep｜>{"slug": "köln", "limit": 3}<｜tool▁call▁end｜>'
+    ("10", '<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>nearby<｜tool▁sep｜>{"slug": "köln", "limit": 3}'
+           '<｜tool▁call▁end｜>'
            "<｜tool▁calls▁end｜>"),
     ("11", '<｜DSML｜function_calls>\n<｜DSML｜invoke name="nearby">\n<｜DSML｜parameter name="slug" string="true">köln'
-           '</｜DSML｜parameter>\n<｜DSML｜parameter name="limit" string="false">3</｜DSML｜parameter>\n</｜DSML｜invoke>\n'
+           '</｜DSML｜parameter>\n<｜DSML｜parameter name="limit" string="false">3</｜DSML｜parameter>'
+           '\n</｜DSML｜invoke>\n'
            "</｜DSML｜function_calls>"),
     ("12", "<tool_call>nearby\n<arg_key>slug</arg_key>\n<arg_value>köln</arg_value>\n<arg_key>limit</arg_key>\n"
            "<arg_value>3</arg_value>\n</tool_call>"),
@@ -385,7 +390,8 @@ EXAMPLES = [
     ("15", "<|tool_calls_section_begin|><|tool_call_begin|>functions.nearby:0<|tool_call_argument_begin|>"
            '{"slug": "köln", "limit": 3}<|tool_call_end|><|tool_calls_section_end|>'),
     ("16", '<|open|>tools<|sep|><|open|>call tool="nearby" index="1"<|sep|><|open|>argument key="slug" type="string"'
-           '<|sep|>köln<|close|>argument<|sep|><|open|>argument key="limit" type="number"<|sep|>3<|close|>argument<|sep|>'
+           '<|sep|>köln<|close|>argument<|sep|><|open|>argument key="limit" type="number"<|sep|>3<|close|>'
+           'argument<|sep|>'
            "<|close|>call<|sep|><|close|>tools<|sep|>"),
     ("17", '<minimax:tool_call>\n<invoke name="nearby">\n<parameter name="slug">köln</parameter>\n'
            '<parameter name="limit">3</parameter>\n</invoke>\n</minimax:tool_call>'),
@@ -468,7 +474,8 @@ RULES = [
      [Call("nearby", {"slug": "koeln", "note": "a"})], "blanks between elements"),
     (13, "<tool_call><function=nearby><parameter=slug>koeln</parameter><parameter=note>a", None, "an open value"),
     (13, "<tool_call><function=nearby><parameter=slug>koeln</parameter>", None, "an open function element"),
-    (15, 'Moment. <tool_call>{"name": "weather", "arguments": {"slug": "koeln"}}</tool_call> So, fertig: {"a": 1}', [OK],
+    (15, 'Moment. <tool_call>{"name": "weather", "arguments": {"slug": "koeln"}}</tool_call> So, fertig: '
+         '{"a": 1}', [OK],
      "prose behind a complete call is ignored"),
     (15, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln"}}</tool_call><tool_call>{"name": "wea', None,
      "a further broken opener is not"),
@@ -479,27 +486,32 @@ RULES = [
      "JSON nested in a call is no call of its own"),
     (6, "<tool_call>{'name': 'weather', 'arguments': {'slug': 'koeln'}}</tool_call>", [OK], "single quotes"),
     (6, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln",}}</tool_call>', [OK], "trailing comma"),
-    (6, '<tool_call>{"name": "weather", "arguments": "{\\"slug\\": \\"koeln\\"}"}</tool_call>', [OK], "double encoding"),
+    (6, '<tool_call>{"name": "weather", "arguments": "{\\"slug\\": \\"koeln\\"}"}'
+        '</tool_call>', [OK], "double encoding"),
     (6, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln"}}{"name": "weather", "arguments": '
         '{"slug": "koeln"}}</tool_call>', [OK], "identical duplicates inside one block collapse"),
     (6, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln"}</tool_call>', None, "no brace is closed"),
     (6, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln}}</tool_call>', None, "no string is closed"),
     (6, '<tool_call>{"name": "nearby", "arguments": {"slug": "koeln", "limit": NaN}}</tool_call>', None, "NaN"),
-    (6, '<tool_call>{"name": "nearby", "arguments": {"slug": "koeln", "limit": Infinity}}</tool_call>', None, "Infinity"),
+    (6, '<tool_call>{"name": "nearby", "arguments": {"slug": "koeln", "limit": Infinity}}'
+        '</tool_call>', None, "Infinity"),
     (6, '<tool_call>{"name": "weather", "arguments": {"slug": "koeln", "slug": "bonn"}}</tool_call>', None,
      "a key twice with different values"),
     (3, "Action: Wetter abrufen\nAction Input: {}", (), "ReAct: only offered names count"),
     (3, "Action: weather\nNun ja.", None, "ReAct without its input cannot be read"),
     (15, 'Thought: Köln.\nAction: weather\nAction Input: {"slug": "koeln"}\nObservation: 12 Grad', [OK],
      "prose around ReAct lines"),
-    (7, '<|tool_calls_section_begin|><|tool_call_begin|>0<|tool_call_argument_begin|>{"slug": "koeln"}<|tool_call_end|>',
+    (7, '<|tool_calls_section_begin|><|tool_call_begin|>0<|tool_call_argument_begin|>{"slug": "koeln"}'
+        '<|tool_call_end|>',
      None, "a counter instead of a name names no tool"),
     (5, '<｜DSML｜invoke name="nearby"><｜DSML｜parameter name="slug" string="true">koeln</｜DSML｜parameter>'
         '<｜DSML｜parameter name="limit" string="true">3</｜DSML｜parameter></｜DSML｜invoke>',
      [Call("nearby", {"slug": "koeln", "limit": "3"})], "a typed format is not cast"),
-    (5, '<|open|>tools<|sep|><|open|>call tool="nearby" index="1"<|sep|><|open|>argument key="slug" type="string"<|sep|>'
+    (5, '<|open|>tools<|sep|><|open|>call tool="nearby" index="1"<|sep|><|open|>argument key="slug" '
+        'type="string"<|sep|>'
         'koeln<|close|>argument<|sep|><|open|>argument key="limit" type="string"<|sep|>3<|close|>argument<|sep|>'
-        "<|close|>call<|sep|><|close|>tools<|sep|>", [Call("nearby", {"slug": "koeln", "limit": "3"})], "nor is Kimi K3"),
+        "<|close|>call<|sep|><|close|>tools<|sep|>",
+     [Call("nearby", {"slug": "koeln", "limit": "3"})], "nor is Kimi K3"),
     (10, "<seed:tool_call><function=weather><parameter=slug>koeln</parameter></function></seed:tool_call>", [OK],
      "without newlines"),
     (5, '<|tool_call>call:nearby{slug:<|"|>koeln<|"|>,tags:[<|"|>Eis, Kaffee<|"|>,<|"|>Park<|"|>]}<tool_call|>',
@@ -559,8 +571,10 @@ UNTYPED_FAMILIES = {
                             "</tool_call></tool_calls>",
     "minimax": lambda k, v: f'<minimax:tool_call><invoke name="nearby"><parameter name="{k}">{v}</parameter></invoke>'
                             "</minimax:tool_call>",
-    "minimax-m3": lambda k, v: f'{M}<tool_call>{M}<invoke name="nearby">{M}<{k}>{v}{M}</{k}>{M}</invoke>{M}</tool_call>',
-    "step3": lambda k, v: '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke name="nearby">'
+    "minimax-m3": lambda k, v: f'{M}<tool_call>{M}<invoke name="nearby">{M}<{k}>{v}{M}</{k}>{M}</invoke>{M}'
+                               f'</tool_call>',
+    "step3": lambda k, v: '<｜tool_calls_begin｜><｜tool_call_begin｜>function<｜tool_sep｜><steptml:invoke '
+                          'name="nearby">'
                           f'<steptml:parameter name="{k}">{v}</steptml:parameter></steptml:invoke><｜tool_call_end｜>'
                           "<｜tool_calls_end｜>",
     "longcat": lambda k, v: f"<longcat_tool_call>nearby<longcat_arg_key>{k}</longcat_arg_key><longcat_arg_value>{v}"
@@ -582,8 +596,8 @@ def test_untyped_values_are_cast_by_schema(write: Callable[[str, str], str], par
 
 # --- seeded properties ------------------------------------------------------------------------------------------------
 
-NASTY = ("</tool_call>x", "}", "]", ")", '"', "'", "\\", "\n", "\t", "ä", "ß", "🚲", "<b>", "{", "[", "(", ",", ";", ":", "=",
-         "```", "null", "true", "5", "</parameter>x", "</arg_value>x", "<|call|>x", "e\u0301", "\u202e", "&amp;")
+NASTY = ("</tool_call>x", "}", "]", ")", '"', "'", "\\", "\n", "\t", "ä", "ß", "🚲", "<b>", "{", "[", "(", ",", ";",
+         ":", "=", "```", "null", "true", "5", "</parameter>x", "</arg_value>x", "<|call|>x", "e\u0301", "\u202e", "&amp;")
 
 
 def random_text(rng: random.Random, nasty: bool) -> str:

@@ -1,0 +1,110 @@
+"""Prove the scorer on the tasks themselves: every gold scores 1, every mutation 0, every equivalence 1.
+
+usage: selftest.py [--all] [--tasks FILE] [--tools FILE]
+
+Needs no network, no installed package and no lm-eval. Checks the core tasks, with --all every row of the file.
+Prints how many replies of each kind were judged. Stops at the first surprise: task id, expected and actual calls,
+exit status 1. Exit status 2 for a file that cannot be used.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
+from infranode_eval.mutations import Variant, mutations
+from infranode_eval.providers import open_provider
+from infranode_eval.providers.protocol import ProviderOptions, Sampling
+from lm_eval_task.dataset import load_tasks
+from lm_eval_task.errors import BenchError
+from lm_eval_task.metrics import score_reply
+from lm_eval_task.prompt import MODES, messages
+from lm_eval_task.records import Call, Reply, Score, Task
+from lm_eval_task.tools import Toolset, read_tools
+
+NEVER_RIGHT = ("never_calls", "constant", "first_tool")   # on the core tasks, which all expect another call
+
+
+class Surprise(Exception):
+    """The scorer's verdict is not the one that the specification asks for."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    try:
+        tools = read_tools(options.tools)
+        tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
+        counts = Counter(kind for task in tasks for kind in checked(task, tools))
+        baselines = [baseline_line(name, mode, tasks, tools) for name in ("oracle", *NEVER_RIGHT) for mode in MODES]
+    except Surprise as surprise:
+        print(surprise, file=sys.stderr)
+        return 1
+    except BenchError as error:
+        print(f"selftest: {error}", file=sys.stderr)
+        return error.exit_code
+    for kind, number in sorted(counts.items()):
+        print(f"{number:8,}  {kind}")
+    print(*baselines, sep="\n")
+    print(f"{sum(counts.values()):8,}  replies to {len(tasks)} tasks, each with the verdict it must have")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="selftest.py", description=__doc__.split("\n")[0])
+    parser.add_argument("--all", action="store_true", help="every row of the file, not only the core tasks")
+    parser.add_argument("--tasks", metavar="FILE", help="another tasks.jsonl")
+    parser.add_argument("--tools", metavar="FILE", help="another tools.json")
+    return parser
+
+
+def checked(task: Task, tools: Toolset) -> Iterator[str]:
+    """Judge every variant of the task's gold and yield its kind. Raise Surprise for a verdict it must not have."""
+    for variant in equivalences(task, tools):
+        check(task, variant, score_reply(task, variant.reply, tools, variant.mode), must_score=True)
+        yield f"score 1: {variant.kind}"
+    for variant in mutations(task, tools):
+        check(task, variant, score_reply(task, variant.reply, tools, variant.mode), must_score=False)
+        yield f"score 0: {variant.kind}"
+
+
+def check(task: Task, variant: Variant, score: Score, must_score: bool) -> None:
+    """Raise Surprise unless the score has the value, the outcome and the sub-code that the variant asks for."""
+    as_it_should = (bool(score.call_match) is must_score
+                    and score.outcome in variant.outcomes
+                    and variant.sub in (None, score.sub)
+                    and (must_score or score.outcome not in RIGHT | ABSTAINED))
+    if not as_it_should:
+        wanted = " or ".join(sorted(variant.outcomes)) + (f"/{variant.sub}" if variant.sub else "")
+        got = score.outcome + (f"/{score.sub}" if score.sub else "")
+        actual = ", ".join(map(str, variant.calls)) or str(dict(variant.reply.message))
+        raise Surprise(f"surprise in {task.task_id} ({variant.kind}, {variant.mode} mode): "
+                       f"scored {int(bool(score.call_match))} as {got}, must score {int(must_score)} as {wanted}\n"
+                       f"  expected: {_shown(task.expected)}\n  actual:   {actual}")
+
+
+def _shown(calls: Sequence[Call] | None) -> str:
+    return ", ".join(map(str, calls or ())) or "no call"
+
+
+def baseline_line(name: str, mode: str, tasks: Sequence[Task], tools: Toolset) -> str:
+    """Run a baseline over the tasks. Raise Surprise if the oracle misses one, or another is right on a core task."""
+    right = 0
+    with_provider = open_provider("baseline", ProviderOptions(model=name, tools=tools))
+    for task in tasks:
+        provider = with_provider.for_task(task) if name == "oracle" else with_provider
+        answer = provider.ask(messages(mode, tools, task.question), tools.to_json() if mode == "native" else None,
+                              Sampling(max_tokens=160))
+        score = score_reply(task, Reply(answer.message, answer.finish_reason), tools, mode)
+        solved = bool(score.call_match)
+        right += solved
+        if solved is not (name == "oracle") and (name == "oracle" or task.set == "core"):
+            raise Surprise(f"surprise in {task.task_id}: baseline {name} scored {int(solved)} ({mode} mode)\n"
+                           f"  expected: {_shown(task.expected)}\n  actual:   {_shown(score.calls)}")
+    return f"{right:8,}  of {len(tasks):,} right: baseline {name}, {mode} mode"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,145 @@
+"""The command selftest.py: what it prints, when it stops, and that a bare interpreter can run it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import selftest
+from infranode_eval.equivalences import equivalences
+from infranode_eval.mutations import mutations
+from lm_eval_task.metrics import score_reply
+from lm_eval_task.records import Call, Score, Task
+from lm_eval_task.tools import read_tools
+
+ROOT = Path(__file__).parent.parent
+TOOLS = read_tools()
+TASK = Task("resource_key-koeln-charging", "Wo kann man in Köln laden?",
+            (Call("get_city_resource", {"slug": "koeln", "resource": "charging"}),), set="core")
+ROWS = [
+    TASK,
+    Task("poi_type-essen-pharmacy", "Welche Apotheken hat Essen?",
+         (Call("pois", {"slug": "essen", "type": "pharmacy"}),), set="core"),
+    Task("routing_rest-cities", "Welche Städte gibt es?", (Call("list_cities"),), set="extended"),
+]
+
+
+@pytest.fixture
+def tasks_file(tmp_path: Path) -> Path:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text("".join(json.dumps(t.to_json()) + "\n" for t in ROWS), "utf-8")
+    return path
+
+
+def test_counts_are_printed_and_the_exit_status_is_0(tasks_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert selftest.main(["--tasks", str(tasks_file)]) == 0
+    out = capsys.readouterr().out
+    judged = sum(1 for t in ROWS[:2] for made in (equivalences, mutations) for _ in made(t, TOOLS))
+    assert out.splitlines()[-1].split() == f"{judged:,} replies to 2 tasks, each with the verdict it must have".split()
+    assert "score 0: umlaut put back" in out and "score 1: fence" in out
+    assert "2  of 2 right: baseline oracle, native mode" in out
+    for name in selftest.NEVER_RIGHT:
+        assert f"0  of 2 right: baseline {name}, prompt mode" in out
+
+
+def test_all_takes_every_row(tasks_file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert selftest.main(["--all", "--tasks", str(tasks_file)]) == 0
+    assert "replies to 3 tasks" in capsys.readouterr().out
+
+
+def test_the_tasks_of_the_project_hold() -> None:
+    if not (ROOT / "tasks.jsonl").is_file():
+        pytest.skip("tasks.jsonl is not built yet")
+    assert selftest.main([]) == 0
+
+
+def test_a_bare_interpreter_runs_it_from_any_folder(tasks_file: Path, tmp_path: Path) -> None:
+    done = subprocess.run([sys.executable, "-S", "-s", "-E", str(ROOT / "selftest.py"), "--tasks", str(tasks_file)],
+                          cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_tools_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = Path(__file__).parent / "data" / "reply_tools.json"
+    call = {"name": "nearby", "arguments": {"slug": "koeln", "limit": 3}}
+    row = {"task_id": "nearby", "question": "?", "expected": [call]}
+    path = tmp_path / "own.jsonl"
+    path.write_text(json.dumps(row), "utf-8")
+    assert selftest.main(["--tasks", str(path), "--tools", str(own)]) == 0
+    assert "score 1: integer as a float" in capsys.readouterr().out
+
+
+BROKEN = [
+    ("{", ":1: is not JSON", "a broken line is named by file and line"),
+    ('{"task_id": "a", "question": "?"}', '"expected" is missing', "a missing field is named"),
+    ('{"task_id": "a", "question": "?", "expected": [{"name": "wetter"}]}', "wetter is not among the offered tools",
+     "a gold outside the tools"),
+    ("", "holds no task", "an empty file"),
+]
+
+
+@pytest.mark.parametrize(("line", "message", "why"), BROKEN, ids=[b[2] for b in BROKEN])
+def test_a_file_that_cannot_be_used_is_exit_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str], line: str,
+                                                     message: str, why: str) -> None:
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(line, "utf-8")
+    assert selftest.main(["--tasks", str(path)]) == 2, why
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+
+
+def test_missing_files_are_exit_status_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert selftest.main(["--tasks", str(tmp_path / "none.jsonl")]) == 2
+    assert selftest.main(["--tools", str(tmp_path / "none.json")]) == 2
+    assert capsys.readouterr().err.count("none.json") == 2
+
+
+def test_an_unknown_flag_is_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        selftest.main(["--everything"])
+    assert stopped.value.code == 2
+    assert "--everything" in capsys.readouterr().err
+
+
+def wrong_verdicts() -> list[tuple[str, bool, Score]]:
+    right = Score("ok", parsed=True, tool_match=True, args_match=True, call_match=True)
+    wrong = Score("wrong_args", "other", parsed=True, tool_match=True, args_match=False, call_match=False)
+    return [
+        ("a mutation that scores 1", False, right),
+        ("an equivalence that scores 0", True, wrong),
+        ("a mutation with another outcome", False, replace(wrong, outcome="wrong_tool", sub=None)),
+        ("a mutation with another sub-code", False, replace(wrong, sub="long_form")),
+        ("an equivalence with another outcome", True, replace(right, outcome="ok_recovered")),
+        ("an equivalence that fails", True, Score.failure("empty_reply", "blank")),
+    ]
+
+
+@pytest.mark.parametrize(("what", "must_score", "score"), wrong_verdicts(), ids=[w[0] for w in wrong_verdicts()])
+def test_a_surprise_names_the_task_and_both_calls(what: str, must_score: bool, score: Score) -> None:
+    variant = next(equivalences(TASK, TOOLS)) if must_score else next(
+        v for v in mutations(TASK, TOOLS) if v.sub == "umlaut_unresolved")
+    with pytest.raises(selftest.Surprise) as surprise:
+        selftest.check(TASK, variant, score, must_score)
+    message = str(surprise.value)
+    assert TASK.task_id in message and variant.kind in message and score.outcome in message
+    assert str(TASK.expected[0]) in message and str(variant.calls[0]) in message
+
+
+def test_the_right_verdict_is_no_surprise() -> None:
+    variant = next(v for v in mutations(TASK, TOOLS) if v.sub == "umlaut_unresolved")
+    selftest.check(TASK, variant, score_reply(TASK, variant.reply, TOOLS, variant.mode), must_score=False)
+
+
+def test_a_surprise_ends_the_command_with_exit_status_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A core task whose gold a constant baseline hits: the file itself breaks the rule."""
+    row = Task("routing-berlin", "Was ist Berlin?", (Call("get_city", {"slug": "berlin"}),), set="core")
+    path = tmp_path / "tasks.jsonl"
+    path.write_text(json.dumps(row.to_json()), "utf-8")
+    assert selftest.main(["--tasks", str(path)]) == 1
+    error = capsys.readouterr().err
+    assert "routing-berlin" in error and "constant" in error and 'get_city(slug="berlin")' in error
