@@ -1,0 +1,201 @@
+"""Results on disk: which files they are, and our own result files as `Run` records.
+
+lm-eval's output becomes the same record in `harness_output`. Format: specification, design, "Two file formats".
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import FAILURES, MATCHES, Call, Score, Task
+
+FORMAT = 1
+OUTCOMES = ("ok", "ok_recovered", "abstain_ok", "wrong_tool", "unknown_tool", "wrong_args", "missing_args",
+            "hallucinated_arg", "type_error", "extra_calls", "missing_calls", "no_call", "malformed_call", "truncated",
+            *FAILURES)
+UNKNOWN = "unknown"     # a row whose verdict is stored without its outcome (lm-eval, scored by another version)
+MAIN_SUITE = "infranode_tools_de"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One task's verdict in a run; `native`: the reply held native tool calls."""
+
+    task_id: str
+    category: str
+    repeat: int
+    score: Score
+    native: bool = False
+
+    @classmethod
+    def from_json(cls, value: Any) -> Row:
+        """Raise DataError for a row that lacks a field or holds a wrong one."""
+        if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
+            raise DataError('a row is an object with a "task_id"')
+        where = f'row {value["task_id"]}'
+        outcome = value.get("outcome")
+        if outcome not in OUTCOMES:
+            raise DataError(f'{where}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} known ones')
+        matches = {name: value.get(name) for name in MATCHES}
+        failed = outcome in FAILURES
+        for name, match in matches.items():
+            if match is not None if failed else not isinstance(match, bool):
+                raise DataError(f'{where}: "{name}" must be {"null in a failure" if failed else "true or false"}, '
+                                f"found {match!r}")
+        category, repeat = value.get("category") or "", value.get("repeat") or 0
+        if not isinstance(category, str) or not isinstance(repeat, int):
+            raise DataError(f'{where}: "category" must be a string and "repeat" a number')
+        score = Score(outcome, value.get("sub"), tuple(value.get("labels") or ()), value.get("why") or "",
+                      **matches, calls=_calls(value.get("calls"), where))
+        message = value.get("reply")
+        message = message.get("message", message) if isinstance(message, dict) else {}
+        return cls(value["task_id"], category, repeat, score, bool(message.get("tool_calls")))
+
+
+def _calls(value: Any, where: str) -> tuple[Call, ...] | None:
+    """The calls as they were made, valid or not; a model's name may be anything."""
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in value):
+        raise DataError(f'{where}: "calls" must be null or a list of {{"name", "arguments"}}')
+    return tuple(Call(c["name"], c["arguments"] if isinstance(c.get("arguments"), dict) else {}) for c in value)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One model, measured once, from either harness.
+
+    hashes: tasks, tools, prompt; None where the file does not tell. n, failed: rows. metrics, answered: as stored,
+    over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty where only metrics were
+    stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
+    """
+
+    path: str
+    harness: str
+    suite: str
+    model: str
+    backend: str
+    mode: str
+    setup: str
+    complete: bool
+    scorer_version: str
+    hashes: Mapping[str, str | None]
+    settings: Mapping[str, Any]
+    n: int
+    failed: int
+    metrics: Mapping[str, float | None]
+    answered: Mapping[str, float | None]
+    rows: tuple[Row, ...] = ()
+    tasks: Mapping[str, Task] = field(default_factory=dict)
+    task_count: int | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def baseline(self) -> bool:
+        """A program that sees the question and the tools, not a model."""
+        return self.backend == "baseline"
+
+
+# --- files ------------------------------------------------------------------------------------------------------------
+
+def find_results(paths: Iterable[str | Path]) -> tuple[Path, ...]:
+    """Result files below folders and among files, sorted within a folder; each once.
+
+    In a folder every .json counts, journals, locks and samples do not; hidden names are left out.
+    Raise DataError for a path that does not exist.
+    """
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            inside = sorted(p for p in path.rglob("*.json") if p.is_file())
+            found |= dict.fromkeys(p for p in inside if not _hidden(p.relative_to(path)))
+        elif not path.exists():
+            raise DataError("does not exist; expected a result file or a folder with results", path)
+        elif path.name.endswith(".json"):
+            found[path] = None
+        elif not path.name.endswith((".jsonl", ".lock")):
+            raise DataError("is no result; expected a .json file of run_eval.py, or results_*.json of lm-eval", path)
+    return tuple(found)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def read_json(path: str | Path) -> Any:
+    """The value in a JSON file. Raise DataError for a missing file, bad UTF-8 or bad JSON."""
+    try:
+        return json.loads(Path(path).read_bytes().decode("utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
+    except UnicodeDecodeError as error:
+        raise DataError(f"is not UTF-8 (byte {error.start})", path) from None
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON ({error})", path) from None
+
+
+def is_harness_output(value: Any) -> bool:
+    """Is this the content of a results_*.json of lm-eval?"""
+    return isinstance(value, dict) and "format" not in value and isinstance(value.get("results"), dict)
+
+
+# --- our own format ---------------------------------------------------------------------------------------------------
+
+_TEXTS = ("suite", "model", "backend", "mode")
+
+
+def run_from_json(value: Any, path: str | Path) -> Run:
+    """A result of run_eval.py. Raise DataError that names the first thing that breaks the format."""
+    if not isinstance(value, dict) or value.get("format") != FORMAT:
+        found = value.get("format") if isinstance(value, dict) else type(value).__name__
+        raise DataError(f'is no result: expected an object with "format": {FORMAT}, found {found!r}', path)
+    for key in _TEXTS:
+        if not isinstance(value.get(key), str) or not value[key]:
+            raise DataError(f'"{key}" must be a non-empty string, found {value.get(key)!r}', path)
+    if not isinstance(value.get("rows"), list):
+        raise DataError('"rows" must be a list', path)
+    try:
+        rows = tuple(Row.from_json(row) for row in value["rows"])
+    except DataError as error:
+        raise DataError(str(error), path) from None
+    failed = sum(row.score.failed for row in rows)
+    _check_counts(value.get("counts"), len(rows), failed, path)
+    hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
+    return Run(
+        path=str(path), harness=str(value.get("harness") or "run_eval"), suite=suite_name(value["suite"]),
+        model=value["model"], backend=value["backend"], mode=value["mode"], setup=str(value.get("setup") or "custom"),
+        complete=value.get("complete") is True, scorer_version=str(value.get("scorer_version") or "?"),
+        hashes={key: hashes.get(key) for key in ("tasks", "tools", "prompt")}, settings=settings, n=len(rows),
+        failed=failed, metrics=_numbers(value, "metrics", path), answered=_numbers(value, "answered", path), rows=rows)
+
+
+def suite_name(name: str) -> str:
+    """The main suite has one name in every harness."""
+    return MAIN_SUITE if name == "single" or name.startswith(MAIN_SUITE) else name
+
+
+def _check_counts(counts: Any, n: int, failed: int, path: str | Path) -> None:
+    expected = {"n": n, "scored": n - failed, "failed": failed}
+    if not isinstance(counts, dict) or {key: counts.get(key) for key in expected} != expected:
+        raise DataError(f'"counts" does not fit the rows: expected {json.dumps(expected)}, found {json.dumps(counts)}',
+                        path)
+
+
+def _object(value: Mapping[str, Any], key: str, path: str | Path) -> Mapping[str, Any]:
+    inner = value.get(key)
+    if not isinstance(inner, dict):
+        raise DataError(f'"{key}" must be an object, found {inner!r}', path)
+    return inner
+
+
+def _numbers(value: Mapping[str, Any], key: str, path: str | Path) -> dict[str, float | None]:
+    inner = _object(value, key, path)
+    for name, number in inner.items():
+        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
+            raise DataError(f'"{key}": {name} must be a number or null, found {number!r}', path)
+    return dict(inner)
