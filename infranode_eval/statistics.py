@@ -10,6 +10,8 @@ import math
 import random
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from operator import itemgetter
 from statistics import NormalDist
 
 DRAWS = 2000   # bootstrap draws; the specification fixes them
@@ -152,13 +154,17 @@ def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = 
         raise ValueError("a mean of no values has no interval")
     totals, sizes = zip(*sums.values(), strict=True)
     estimate = sum(totals) / sum(sizes)
-    indices, generator = range(len(totals)), random.Random(seed)
-    means = []
-    for _ in range(draws):
-        drawn = generator.choices(indices, k=len(totals))
-        means.append(sum(totals[i] for i in drawn) / sum(sizes[i] for i in drawn))
-    means.sort()
+    if len(totals) == 1:
+        return Interval(estimate, estimate, estimate)
+    means = sorted(sum(drawn(totals)) / sum(drawn(sizes)) for drawn in _drawn(len(totals), draws, seed))
     return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
+
+
+@lru_cache(maxsize=4)
+def _drawn(clusters: int, draws: int, seed: int) -> tuple[itemgetter[float], ...]:
+    """The draws, each a function that picks from a tuple; kept, since runs over one set draw alike."""
+    indices, generator = range(clusters), random.Random(seed)
+    return tuple(itemgetter(*generator.choices(indices, k=clusters)) for _ in range(draws))
 
 
 def _percentile(ordered: Sequence[float], share: float) -> float:

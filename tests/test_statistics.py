@@ -115,6 +115,11 @@ def test_bootstrap_is_wider_when_rows_of_a_cluster_move_together():
     assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
+def test_bootstrap_of_one_cluster_knows_no_spread():
+    found = st.cluster_bootstrap([("a", 1.0), ("a", 0.0)])
+    assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)
+
+
 def test_bootstrap_without_values_is_an_error():
     with pytest.raises(ValueError):
         st.cluster_bootstrap([])
