@@ -19,6 +19,7 @@ OUTCOMES = ("ok", "ok_recovered", "abstain_ok", "wrong_tool", "unknown_tool", "w
             "hallucinated_arg", "type_error", "extra_calls", "missing_calls", "no_call", "malformed_call", "truncated",
             *FAILURES)
 UNKNOWN = "unknown"     # a row whose verdict is stored without its outcome (lm-eval, scored by another version)
+SETUPS = ("S", "N", "R", "custom")
 MAIN_SUITE = "infranode_tools_de"
 
 
@@ -47,7 +48,7 @@ class Row:
             if match is not None if failed else not isinstance(match, bool):
                 raise DataError(f'{where}: "{name}" must be {"null in a failure" if failed else "true or false"}, '
                                 f"found {match!r}")
-        category, repeat = value.get("category") or "", value.get("repeat") or 0
+        category, repeat = value.get("category") or "", value.get("repeat") or 1
         if not isinstance(category, str) or not isinstance(repeat, int):
             raise DataError(f'{where}: "category" must be a string and "repeat" a number')
         score = Score(outcome, value.get("sub"), tuple(value.get("labels") or ()), value.get("why") or "",
@@ -73,6 +74,7 @@ class Run:
     hashes: tasks, tools, prompt; None where the file does not tell. n, failed: rows. metrics, answered: as stored,
     over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty where only metrics were
     stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
+    set_name: what the file calls its set. program: what a baseline does, in its own words.
     """
 
     path: str
@@ -94,6 +96,8 @@ class Run:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     task_count: int | None = None
     notes: tuple[str, ...] = ()
+    set_name: str | None = None
+    program: str | None = None
 
     @property
     def baseline(self) -> bool:
@@ -166,12 +170,23 @@ def run_from_json(value: Any, path: str | Path) -> Run:
     failed = sum(row.score.failed for row in rows)
     _check_counts(value.get("counts"), len(rows), failed, path)
     hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
+    setup, program = _setup(value)
     return Run(
         path=str(path), harness=str(value.get("harness") or "run_eval"), suite=suite_name(value["suite"]),
-        model=value["model"], backend=value["backend"], mode=value["mode"], setup=str(value.get("setup") or "custom"),
+        model=value["model"], backend=value["backend"], mode=value["mode"], setup=setup,
         complete=value.get("complete") is True, scorer_version=str(value.get("scorer_version") or "?"),
         hashes={key: hashes.get(key) for key in ("tasks", "tools", "prompt")}, settings=settings, n=len(rows),
-        failed=failed, metrics=_numbers(value, "metrics", path), answered=_numbers(value, "answered", path), rows=rows)
+        failed=failed, metrics=_numbers(value, "metrics", path), answered=_numbers(value, "answered", path), rows=rows,
+        set_name=value.get("set"), program=program)
+
+
+def _setup(value: Mapping[str, Any]) -> tuple[str, str | None]:
+    """(set-up, what a baseline does): a baseline samples nothing, so it stands beside its mode's usual set-up."""
+    stored = str(value.get("setup") or "custom")
+    if value["backend"] != "baseline":
+        return stored, None
+    usual = "S" if value["mode"] == "prompt" else "N"
+    return usual, None if stored in SETUPS else stored
 
 
 def suite_name(name: str) -> str:

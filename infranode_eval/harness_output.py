@@ -80,7 +80,7 @@ def _run(value: Mapping[str, Any], path: Path, name: str, leaves: Sequence[str],
         settings={"task": name, **(config.get("generation_kwargs") or {})}, n=n,
         failed=sum(row.score.failed for row in rows),
         metrics=_stored(value, leaves, counts), answered=_answered(rows), rows=rows, tasks=tasks,
-        task_count=task_count, notes=notes)
+        task_count=task_count, notes=notes, set_name=(config.get("metadata") or {}).get("set"))
 
 
 def _model(value: Mapping[str, Any]) -> str:
@@ -137,7 +137,7 @@ def _rows(samples: Sequence[Mapping[str, Any]], tools: Toolset) -> tuple[tuple[R
         differing += score.outcome == UNKNOWN
         if task is not None:
             tasks[task.task_id] = task
-        rows.append(Row(str(doc["task_id"]), str(doc.get("category") or ""), 0, score))
+        rows.append(Row(str(doc["task_id"]), str(doc.get("category") or ""), 1, score))
     notes = (f"{differing} of {len(rows)} stored verdicts differ from scorer {SCORER_VERSION} or cannot be checked: "
              "their outcomes are unknown",) if differing else ()
     return tuple(rows), tasks, notes

@@ -101,7 +101,7 @@ def result_json(tasks: tuple[Task, ...], replier: Replier, toolset: Toolset, *, 
     """A result in the project's format: replies (or failures) of `replier`, scored by the scorer."""
     mode = header.get("mode", "prompt")
     rows, pairs = [], []
-    for repeat in range(repeats):
+    for repeat in range(1, repeats + 1):
         for task in tasks:
             given = replier(task)
             score = given if isinstance(given, Score) else score_reply(task, given, toolset, mode)
@@ -111,7 +111,8 @@ def result_json(tasks: tuple[Task, ...], replier: Replier, toolset: Toolset, *, 
                          "latency_s": None, "attempts": 1, "error": None})
             pairs.append((task.category, score))
     failed = sum(score.failed for _, score in pairs)
-    return {"format": 1, "suite": "single", "model": "demo", "backend": "openai", "mode": mode, "setup": "S",
+    return {"format": 1, "suite": "single", "set": "core", "harness": "run_eval", "model": "demo",
+            "backend": "openai", "mode": mode, "setup": "S",
             "complete": not failed, "scorer_version": SCORER_VERSION,
             "hashes": {"tasks": tasks_fingerprint(tasks), "tools": toolset.fingerprint,
                        "prompt": prompt_fingerprint(mode, toolset)},
