@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""What a run will need: prompt size, context, tokens and cost, prompt and native mode side by side.
+
+Usage:
+  python3 measure.py                                   core set, tokens estimated
+  python3 measure.py --set full --tokenizer PATH       tokens counted with a tokenizer.json, a model folder or a .gguf
+  python3 measure.py --price-in 0.4 --price-out 1.6    cost of a full run, prices per million tokens
+  python3 measure.py --model gpt-4.1-mini --cached 0.1 prices from the dated table, or overridden one by one
+  python3 measure.py --tasks FILE --tools FILE --json
+
+Exit status: 0, or 2 for wrong usage or data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+
+from infranode_eval.budget import (
+    Measurement,
+    cost_of,
+    gold_tokens,
+    measurement_section,
+    price_of,
+    prompt_of,
+    read_prices,
+)
+from infranode_eval.tables import FORMATS, clean, render
+from infranode_eval.tokens import ESTIMATE, load_counter
+from lm_eval_task.dataset import CHOICES, load_tasks
+from lm_eval_task.errors import BenchError, DataError, UsageError
+from lm_eval_task.prompt import MODES
+from lm_eval_task.tools import data_file, read_tools
+
+
+def parser() -> argparse.ArgumentParser:
+    described = argparse.ArgumentParser(prog="measure.py", description=__doc__,
+                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+    described.add_argument("--set", default="core", choices=(*CHOICES, "full"))
+    described.add_argument("--tasks", metavar="FILE", help="tasks (default: tasks.jsonl)")
+    described.add_argument("--tools", metavar="FILE", help="tools (default: tools.json)")
+    described.add_argument("--tokenizer", metavar="PATH", help="count tokens instead of estimating them")
+    described.add_argument("--max-tokens", type=int, default=160, metavar="N", help="longest reply (default: 160)")
+    described.add_argument("--model", metavar="NAME", help="take prices from the table, which nobody checked for you")
+    described.add_argument("--price-in", type=float, metavar="P", help="per million input tokens")
+    described.add_argument("--price-out", type=float, metavar="P", help="per million output tokens")
+    described.add_argument("--cached", type=float, metavar="P", help="per million input tokens read from the cache")
+    described.add_argument("--format", choices=FORMATS, default="text")
+    described.add_argument("--json", action="store_true", help="numbers for a program")
+    return described
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        found, notes = measure(options)
+    except BenchError as error:
+        print(f"measure.py: {clean(str(error))}", file=sys.stderr)
+        return error.exit_code
+    if options.json:
+        print(json.dumps({**found.to_json(), "notes": notes}, ensure_ascii=False, indent=1))
+    else:
+        sys.stdout.write(render([measurement_section(found, notes)], options.format))
+    return 0
+
+
+def measure(options: argparse.Namespace) -> tuple[Measurement, list[str]]:
+    """The numbers, and what must be said about their prices."""
+    if options.max_tokens < 1:
+        raise UsageError("--max-tokens: expected a number from 1 on")
+    table = read_prices()
+    price = price_of(table, options.model, options.price_in, options.price_out, options.cached)
+    tools = read_tools(options.tools)
+    if options.tasks is None and not data_file("tasks.jsonl").is_file():
+        raise DataError("is not there; build it with python3 generate.py, or name a file with --tasks",
+                        data_file("tasks.jsonl"))
+    tasks = load_tasks(tools, options.set, options.tasks)
+    counter = load_counter(options.tokenizer) if options.tokenizer else ESTIMATE
+    prompts = tuple(prompt_of(mode, tools, tasks, counter.count, options.max_tokens) for mode in MODES)
+    gold = gold_tokens(tasks, counter.count)
+    costs = tuple(cost_of(p, price, gold, options.max_tokens) for p in prompts) if price else ()
+    notes = [f"prices of {options.model}: list of {table.as_of}, {table.currency}, unverified here; check them before "
+             "you pay"] if options.model else []
+    name = f"{options.tasks or 'tasks.jsonl'}, set {options.set}"
+    return Measurement(name, counter.source, options.max_tokens, gold, prompts, price, costs), notes
+
+
+if __name__ == "__main__":
+    sys.exit(main())
