@@ -6,7 +6,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from infranode_eval.journal import Entry, Journal, request_key
 from infranode_eval.pace import Pace
@@ -159,7 +159,8 @@ class Runner:
         stored = self.stored.get((task.task_id, repeat), ())
         played = self._play_once(task, repeat, stored)
         if played.transcript is not None and played.score.failed:
-            played = self._play_once(task, repeat, ())
+            again = self._play_once(task, repeat, ())
+            played = replace(again, attempts=played.attempts + again.attempts)
         return played
 
     def _play_once(self, task: Task, repeat: int, stored: Sequence[Entry]) -> Played:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from infranode_eval.providers.connections import Connections, Response
 from infranode_eval.providers.failures import failure_in_body, failure_of
-from infranode_eval.providers.protocol import REASONING_FIELDS, Answer, Messages, ProviderOptions, Sampling, Tools
+from infranode_eval.providers.protocol import Answer, Messages, ProviderOptions, Sampling, Tools
 from lm_eval_task.errors import EmptyReplyError, InfraError, RefusedRequestError, UsageError
 
 _PORTS = {"http": 80, "https": 443}
@@ -110,20 +110,25 @@ def answer_of(response: Response) -> Answer:
 
 
 def _refuse_blank(message: dict[str, Any], finish_reason: str | None) -> None:
-    """A reply without text, calls or reasoning is no answer, unless its finish reason explains it to the scorer.
+    """A reply that holds nothing is no answer, unless its finish reason explains it to the scorer.
 
     Source: specification, scoring: "length" is truncated, "malformed…" is malformed_call, both count as answers.
     """
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = [b.get("text") for b in blocks if isinstance(b, dict)] + [message.get(k) for k in REASONING_FIELDS]
-    if message.get("tool_calls") or message.get("function_call") \
-            or any(isinstance(t, str) and t.strip() for t in texts):
+    if not all(_blank(value) for key, value in message.items() if key != "role"):
         return
     if finish_reason == "content_filter":
         raise RefusedRequestError("the provider's content filter left no reply", sub="content_filter")
     if finish_reason != "length" and not (finish_reason or "").lower().startswith("malformed"):
         raise EmptyReplyError(f"text, calls and reasoning are all blank (finish reason {finish_reason})")
+
+
+def _blank(value: Any) -> bool:
+    """null, blank text, an empty container, or a list of text blocks without text."""
+    if isinstance(value, str):
+        return not value.strip()
+    if isinstance(value, list):
+        return all(isinstance(b, dict) and b.get("type") in (None, "text") and _blank(b.get("text")) for b in value)
+    return value is None or value == {}
 
 
 def _decoded(body: bytes) -> Any:

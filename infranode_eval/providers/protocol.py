@@ -9,8 +9,6 @@ from typing import Any, Protocol, runtime_checkable
 from lm_eval_task.records import Reply, Task
 from lm_eval_task.tools import Toolset
 
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")   # where endpoints put thoughts beside the text
-
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
 

@@ -110,6 +110,8 @@ KEPT = [
     (completion("", "MALFORMED_FUNCTION_CALL"), "the provider says that a call was malformed"),
     (completion("Hallo", None), "no finish reason"),
     (completion("\ud800 allein"), "half a character"),
+    (completion([{"type": "tool_use", "name": "weather", "input": {}}]), "a block that is no text"),
+    (completion(None, "stop", refusal="Nein."), "a refusal in a field of its own"),
     (completion("x", "stop", extra={"deep": [1]}), "keys that nobody knows"),
 ]
 
@@ -148,7 +150,7 @@ FAILURES: list[tuple[React, type[ProviderError], str | None, bool, str]] = [
     (React(error(code=429)), RateLimitedError, None, True, "a 429 inside 200"),
     (React(error(code="401")), AuthError, None, False, "a 401 inside 200"),
     (React(error(OVERFLOW)), ContextOverflowError, None, False, "an overflow inside 200"),
-    (React({"choices": [{"error": {"message": "upstream", "code": 502}}]}), InfraError, None, True, "error in a choice"),
+    (React({"choices": [{"error": {"message": "upstream", "code": 502}}]}), InfraError, None, True, "in a choice"),
     (React({"choices": []}), InfraError, "broken_json", True, "no choice"),
     (React({"choices": [{"message": "x"}]}), InfraError, "broken_json", True, "a message that is no object"),
     (React([1]), InfraError, "broken_json", True, "JSON, but no object"),
@@ -163,6 +165,7 @@ FAILURES: list[tuple[React, type[ProviderError], str | None, bool, str]] = [
     (React(completion("")), EmptyReplyError, None, True, "nothing at all"),
     (React(completion(None)), EmptyReplyError, None, True, "null"),
     (React(completion(" \n")), EmptyReplyError, None, True, "blanks"),
+    (React(completion([{"type": "text", "text": " "}], tool_calls=[])), EmptyReplyError, None, True, "a blank block"),
     (React(completion([])), EmptyReplyError, None, True, "no block"),
     (React(completion("", "content_filter")), RefusedRequestError, "content_filter", False, "filtered away"),
 ]

@@ -1,0 +1,109 @@
+"""The baselines: what they answer in both modes, and that only the oracle needs the task."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from infranode_eval.providers import open_provider
+from infranode_eval.providers.baselines import NO_CALL, PROGRAMS
+from infranode_eval.providers.protocol import Provider, ProviderOptions, Sampling, TaskReader
+from lm_eval_task.errors import UsageError
+from lm_eval_task.prompt import messages
+from lm_eval_task.records import Call, Task
+from lm_eval_task.tools import Toolset, call_problem, read_tools
+
+TOOLS = read_tools()
+SAMPLING = Sampling(max_tokens=160)
+
+
+def baseline(name: str, tools: Toolset = TOOLS) -> Provider:
+    return open_provider("baseline", ProviderOptions(name, tools))
+
+
+def text_of(name: str, question: str) -> str:
+    return baseline(name).ask(messages("prompt", TOOLS, question), None, SAMPLING).message["content"]
+
+
+ANSWERS = [
+    ("bm25", "Wie viele Trinkbrunnen gibt es in Köln?",
+     {"name": "get_city_resource", "arguments": {"slug": "koeln", "resource": "drinking-water"}}, "one key, one city"),
+    ("bm25", "Wie hoch ist die Arbeitslosenquote in Ulm und in Kiel?",
+     {"name": "compare", "arguments": {"resource": "unemployment", "cities": "ulm,kiel"}}, "several cities: compare"),
+    ("bm25", "Was zeigt die Abfahrtstafel des Bahnhofs mit der EVA-Nummer 8000105?",
+     {"name": "station_board_departures", "arguments": {"eva": "8000105"}}, "the number stands in the question"),
+    ("bm25", "Welche Echtzeitabfahrten hat die Haltestelle de:05315:11201 in Köln?",
+     {"name": "transit_departures", "arguments": {"slug": "koeln", "stop_id": "de:05315:11201"}}, "a stop id"),
+    ("bm25", "Zeig mir das Verzeichnis aller Datenquellen mit Lizenz.",
+     {"name": "sources", "arguments": {}}, "a tool without arguments"),
+    ("bm25", "Xyzzy?", NO_CALL, "nothing in common with any tool"),
+    ("keyword", "Gibt es Ladepunkte in Bonn, die frei sind?",
+     {"name": "get_city_resource", "arguments": {"slug": "bonn", "resource": "charging-status"}}, "shared word parts"),
+    ("majority", "Irgendetwas über Münchens Bäume",
+     {"name": "get_city_overview", "arguments": {"slug": "muenchen"}}, "the same tool, whatever is asked"),
+    ("majority", "Irgendetwas", {"name": "get_city_overview", "arguments": {}}, "no city to fill in"),
+    ("first_tool", "Wetter in Köln?", {"name": "get_city", "arguments": {"slug": "koeln"}}, "first of the list"),
+    ("constant", "Wetter in Köln?", {"name": "get_city", "arguments": {"slug": "berlin"}}, "the same call"),
+    ("never_calls", "Wetter in Köln?", NO_CALL, "a sentence"),
+]
+
+
+@pytest.mark.parametrize(("name", "question", "expected", "reason"), ANSWERS)
+def test_answers_in_prompt_mode(name: str, question: str, expected: dict | str, reason: str) -> None:
+    text = text_of(name, question)
+    assert (text if isinstance(expected, str) else json.loads(text)) == expected, reason
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_native_mode_says_the_same_as_prompt_mode(name: str) -> None:
+    question = "Wie viele Trinkbrunnen gibt es in Köln?"
+    answer = baseline(name).ask(messages("native", TOOLS, question), TOOLS.to_json(), SAMPLING)
+    text = text_of(name, question)
+    if text == NO_CALL:
+        assert (answer.message["content"], answer.finish_reason) == (NO_CALL, "stop")
+    else:
+        function = answer.message["tool_calls"][0]["function"]
+        assert {"name": function["name"], "arguments": json.loads(function["arguments"])} == json.loads(text)
+        assert answer.finish_reason == "tool_calls"
+
+
+@pytest.mark.parametrize("name", ("bm25", "keyword"))
+def test_searching_baselines_make_only_calls_that_fit_the_schema(name: str) -> None:
+    for question in ("Abfahrten am Bahnhof Köln-Deutz?", "Vergleiche das Wetter in Köln, Bonn und Ulm.",
+                     "Alles über Essen", "Abfahrten bitte"):
+        text = text_of(name, question)
+        if text != NO_CALL:
+            assert call_problem(TOOLS, Call.from_json(json.loads(text))) is None
+
+
+def test_baselines_work_on_tools_of_a_users_own() -> None:
+    own = Toolset.of([t for t in TOOLS.tools if t.name in ("weather", "pois")])
+    answer = baseline("bm25", own).ask(messages("prompt", own, "Wetter in Köln?"), None, SAMPLING)
+    assert json.loads(answer.message["content"]) == {"name": "weather", "arguments": {"slug": "koeln"}}
+
+
+GOLDS = [
+    ((), None),
+    ((Call("weather", {"slug": "koeln"}),), {"name": "weather", "arguments": {"slug": "koeln"}}),
+    ((Call("weather", {"slug": "koeln"}), Call("sources")),
+     [{"name": "weather", "arguments": {"slug": "koeln"}}, {"name": "sources", "arguments": {}}]),
+]
+
+
+@pytest.mark.parametrize(("gold", "expected"), GOLDS)
+def test_the_oracle_replays_the_gold_of_its_task(gold: tuple[Call, ...], expected: object) -> None:
+    oracle = baseline("oracle")
+    assert isinstance(oracle, TaskReader)
+    content = oracle.for_task(Task("t", "?", gold)).ask([], None, SAMPLING).message["content"]
+    assert content == NO_CALL if expected is None else json.loads(content) == expected
+
+
+def test_only_the_oracle_reads_tasks() -> None:
+    assert not any(isinstance(baseline(name), TaskReader) for name in PROGRAMS)
+
+
+@pytest.mark.parametrize(("backend", "model"), [("baseline", "bm26"), ("telepathy", "m"), ("openai", "m")])
+def test_unknown_names_and_missing_endpoints_are_usage_errors(backend: str, model: str) -> None:
+    with pytest.raises(UsageError, match=r"bm25, keyword|openai, baseline|--base-url"):
+        open_provider(backend, ProviderOptions(model, TOOLS))
