@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.journal import Entry
-from infranode_eval.providers.protocol import REASONING_FIELDS, Answer, Sampling
+from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.runner import Played
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
+from lm_eval_task.shapes import REASONING_FIELDS
 
 FORMAT = 1
 HARNESS = "run_eval"
@@ -67,13 +68,18 @@ def _file_name(text: str) -> str:
 
 def setup_of(mode: str, sampling: Sampling, rows: Iterable[Mapping[str, Any]]) -> str:
     """S, N, R or custom (specification: scoring, "Set-ups that may stand in one table")."""
-    reasoned = any(isinstance((row["reply"] or {}).get(k), str) and row["reply"][k].strip()
-                   for row in rows for k in REASONING_FIELDS)
+    reasoned = any(_reasoned(row) for row in rows)
     if mode == "prompt" and sampling.max_tokens == 160 and sampling.temperature == 0 and not reasoned:
         return "S"
     if mode == "native" and sampling.max_tokens == 1024 and sampling.temperature == 0:
         return "N"
     return "R" if sampling.max_tokens == 8192 and reasoned else "custom"
+
+
+def _reasoned(row: Mapping[str, Any]) -> bool:
+    """Did the reply hold thoughts, in a field of their own or in a block that the reader took out of the text?"""
+    fields = ((row["reply"] or {}).get(key) for key in REASONING_FIELDS)
+    return "reasoning_removed" in row["labels"] or any(isinstance(f, str) and f.strip() for f in fields)
 
 
 def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
@@ -168,13 +174,13 @@ def read_result(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
     except (ValueError, RecursionError) as error:
-        raise DataError(f"is no results file ({error})", path) from None
+        raise DataError(f"is no results file ({error}); choose another name, or delete it", path) from None
     try:
         if result["format"] != FORMAT or not isinstance(result["rows"], list):
             raise KeyError
         Description.of_result(result)
     except (KeyError, TypeError):
-        raise DataError(f'is no results file (expected "format": {FORMAT}, "suite", "model", "rows" …)', path) from None
+        raise DataError(f'is no results file of format {FORMAT}; choose another name, or delete it', path) from None
     return result
 
 

@@ -1,0 +1,170 @@
+"""The results file: rows and numbers, its schema, its bytes, its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from infranode_eval.journal import Entry
+from infranode_eval.providers.protocol import Answer, Sampling
+from infranode_eval.results import (
+    Description,
+    check_writable,
+    entries_of,
+    read_result,
+    result_bytes,
+    result_of,
+    results_path,
+    setup_of,
+    write_result,
+)
+from infranode_eval.runner import Played
+from infranode_eval.suites import Transcript
+from lm_eval_task.errors import DataError, UsageError
+from lm_eval_task.records import MATCHES, Call, Score, Task
+
+SCHEMA = json.loads((Path(__file__).parents[1] / "infranode_eval/data/result.schema.json").read_text("utf-8"))
+KEY = "0" * 64
+RIGHT = dict.fromkeys(MATCHES, True)
+WRONG = dict.fromkeys(MATCHES, False) | {"parsed": True}
+DESCRIPTION = Description("single", "core", "m", "openai", "prompt", None,
+                          {"tasks": KEY, "tools": KEY, "prompt": KEY}, {"temperature": 0.0, "max_tokens": 160})
+
+
+def played(task_id: str, category: str, score: Score, text: str | None = "x", **message: Any) -> Played:
+    answer = Answer({"role": "assistant", "content": text, **message}, "stop", {"total_tokens": 3}, 0.25, "m-1")
+    transcript = None if score.failed and text is None else Transcript((), (answer,))
+    return Played(Task(task_id, "?", (), category=category), 1, score, transcript, 2,
+                  None if transcript else "InfraError: weg", (KEY,) if transcript else ())
+
+
+ROWS = [
+    played("a", "x", Score("ok", why="as expected", calls=(Call("weather", {"slug": "koeln"}),), **RIGHT)),
+    played("b", "x", Score("wrong_tool", why="no", calls=(), **WRONG)),
+    played("c", "y", Score.failure("infra_error", "no answer was obtained", "timeout"), None),
+    played("d", "y", Score.failure("empty_reply", "blank"), "<think></think>"),
+    played("e", "x", Score("wrong_args", "other", ("asks",), "no", calls=(Call("weather", {"slug": float("inf")}),),
+                           **WRONG), "\ud800\x00"),
+]
+
+
+def result(rows: list[Played] = ROWS, deterministic: bool = False) -> dict[str, Any]:
+    return result_of(DESCRIPTION, rows, Sampling(160), deterministic, None)
+
+
+def test_the_numbers_count_failures_as_unsolved_and_beside_it_leave_them_out() -> None:
+    made = result()
+    assert made["counts"] == {"n": 5, "scored": 3, "failed": 2}
+    assert made["complete"] is False
+    assert made["metrics"]["call_match"] == 1 / 5
+    assert made["answered"]["call_match"] == 1 / 3
+    assert made["metrics"]["call_match_y"] == 0.0
+    assert made["answered"]["call_match_y"] is None, "a category without an answered row is nothing, not 0"
+    assert set(made["answered"]) == set(made["metrics"])
+    assert result(ROWS[:2])["complete"] is True
+
+
+def test_the_file_fits_its_schema_and_reads_back(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "r.json"
+    write_result(path, result())
+    read = read_result(path)
+    jsonschema.validate(read, SCHEMA)
+    assert [r["task_id"] for r in read["rows"]] == list("abcde")
+    assert read["rows"][4]["reply"]["content"] == "\ud800\x00", "half a character survives"
+    assert read["rows"][4]["calls"][0]["arguments"] == {"slug": "inf"}, "JSON has no infinity"
+    assert read["rows"][2]["reply"] is None and read["rows"][2]["error"] == "InfraError: weg"
+    assert path.read_bytes().decode("utf-8"), "valid UTF-8"
+    assert list(path.parent.iterdir()) == [path], "nothing is left beside it"
+
+
+@pytest.mark.parametrize(("change", "reason"), [
+    ({"complete": "yes"}, "not a boolean"),
+    ({"hashes": {"tasks": "x"}}, "no hash"),
+    ({"rows": []}, "every task has a row"),
+    ({"metrics": {"call_match": 87.9}}, "per cent instead of a proportion"),
+])
+def test_the_schema_refuses(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(result_bytes(result())) | change, SCHEMA)
+
+
+@pytest.mark.parametrize(("index", "change", "reason"), [
+    (2, {"call_match": False}, "a failure has no score"),
+    (0, {"call_match": None}, "an answer has one"),
+    (0, {"outcome": "great"}, "no such outcome"),
+])
+def test_the_schema_keeps_failures_and_scores_apart(index: int, change: dict[str, Any], reason: str) -> None:
+    made = json.loads(result_bytes(result()))
+    made["rows"][index] |= change
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(made, SCHEMA)
+
+
+def test_a_deterministic_run_stores_neither_times_nor_keys() -> None:
+    row = result(deterministic=True)["rows"][0]
+    assert row["latency_s"] is None and "keys" not in row and "served_model" not in row
+
+
+PATHS = [
+    (("m",), "results/m.json", "core and prompt are unmarked"),
+    (("org/Model-1.5", "single", "extended", "native"), "results/org__Model-1.5.extended.native.json", "marks"),
+    (("m", "single", "core", "prompt", "lauf 2"), "results/m.lauf_2.json", "a tag"),
+    (("m", "chain"), "results/chain/m.json", "another suite"),
+    (("../x:y ü",), "results/_..__x_y__.json", "nothing leaves the folder"),
+    ((".",), "results/_..json", "no hidden file"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "expected", "reason"), PATHS)
+def test_paths(arguments: tuple[str, ...], expected: str, reason: str) -> None:
+    assert results_path(*arguments).as_posix() == expected, reason
+
+
+SETUPS = [
+    ("prompt", Sampling(160), None, "S", "short, no reasoning"),
+    ("prompt", Sampling(160), "Hm", "custom", "it did reason"),
+    ("prompt", Sampling(160, 0.7), None, "custom", "another temperature"),
+    ("native", Sampling(1024), None, "N", "native"),
+    ("native", Sampling(160), None, "custom", "native, short"),
+    ("prompt", Sampling(8192), "Hm", "R", "reasoning with room"),
+    ("prompt", Sampling(8192), None, "custom", "room without reasoning"),
+]
+
+
+@pytest.mark.parametrize(("mode", "sampling", "thought", "expected", "reason"), SETUPS)
+def test_setups(mode: str, sampling: Sampling, thought: str | None, expected: str, reason: str) -> None:
+    unanswered = {"reply": None, "labels": []}
+    in_a_field = {"reply": {"reasoning": thought}, "labels": []}
+    in_the_text = {"reply": {}, "labels": ["reasoning_removed"] if thought else []}
+    for row in (in_a_field, in_the_text):
+        assert setup_of(mode, sampling, [unanswered, row]) == expected, reason
+
+
+def test_scored_rows_are_answers_for_a_later_run() -> None:
+    made = json.loads(result_bytes(result()))
+    assert [e.task_id for e in entries_of(made)] == ["a", "b", "e"]
+    assert entries_of(made)[0] == Entry("a", 1, KEY, ROWS[0].transcript.answers[0], 2)
+    assert entries_of(json.loads(result_bytes(result(deterministic=True)))) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": 2, "rows": []}', '{"format": 1, "rows": []}', "\x00"])
+def test_a_file_that_is_no_result_is_named(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "r.json"
+    path.write_text(content)
+    with pytest.raises(DataError, match=r"r\.json: is no results file"):
+        read_result(path)
+
+
+def test_places_that_cannot_be_written_are_refused_before_and_after(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for path in (tmp_path, tmp_path / "file" / "r.json"):
+        with pytest.raises(UsageError):
+            check_writable(path)
+        with pytest.raises(UsageError):
+            write_result(path, result())
+    check_writable(tmp_path / "new" / "r.json")
+    assert [p.name for p in (tmp_path / "new").iterdir()] == []
