@@ -9,7 +9,7 @@ from typing import Any
 
 from infranode_eval.journal import Entry, journal_path, read_journal, stored_answers
 from infranode_eval.results import Description, check_writable, entries_of, read_result
-from lm_eval_task.errors import DataError, UsageError
+from lm_eval_task.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,35 +29,36 @@ class Claim:
 
 
 def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool) -> Claim:
-    """Raise UsageError if something stands there that the flags do not allow to continue or to replace."""
+    """Raise UsageError if something stands there that the flags do not allow to continue or to replace.
+
+    A file that is no results file is never replaced, whatever the flags: DataError.
+    """
     check_writable(out)
     journal = journal_path(out)
-    present = [path for path in (out, journal) if path.exists()]
-    if not present or (force and not resume):
+    old = Description.of_result(read_result(out)) if out.exists() else None
+    if (old is None and not journal.exists()) or (force and not resume):
         return Claim(out, {})
     if deterministic:
         if not force:
-            _check_own(out, journal, description)
+            _check_own(out, old, description)
         return Claim(out, {})
     if not resume:
-        raise UsageError(f"{' and '.join(map(str, present))} exist{'s' if len(present) == 1 else ''}; --resume "
-                         f"continues {out}, --force starts it anew (and {journal})")
+        present = [str(path) for path in (out, journal) if path.exists()]
+        raise UsageError(f"{' and '.join(present)} exist{'s' if len(present) == 1 else ''}; --resume continues {out}, "
+                         f"--force starts it anew (and {journal})")
     return _resumed(out, journal, description, force)
 
 
-def _check_own(out: Path, journal: Path, description: Description) -> None:
-    """A deterministic run may write the same file again, nothing else."""
-    try:
-        if journal.exists():
-            raise KeyError
-        old = Description.of_result(read_result(out))
-        same = all(old.identity()[k] == v for k, v in description.identity().items() if k != "hash of prompt")
-        if same and all(old.settings.get(k) == description.settings.get(k) for k in ("limit", "repeats")):
-            return
-    except (DataError, KeyError, AttributeError):
-        pass
-    raise UsageError(f"{out} holds something else than this run would write; choose another --out, or --force to "
-                     f"replace it (and {journal})")
+def _check_own(out: Path, old: Description | None, description: Description) -> None:
+    """A deterministic run may write the same file again, nothing else. old: None where only a journal stands."""
+    if old is None or journal_path(out).exists():
+        differing = {"the journal of an unfinished run"}
+    else:
+        differing = _differences(old.identity(), description) - {"hash of prompt"}   # baselines see no prompt
+        differing |= {k for k in ("limit", "repeats") if old.settings.get(k) != description.settings.get(k)}
+    if differing:
+        raise UsageError(f"{out} holds another run ({', '.join(sorted(differing))}); choose another --out, or --force "
+                         f"to replace it (and {journal_path(out)})")
 
 
 def _resumed(out: Path, journal: Path, description: Description, force: bool) -> Claim:
