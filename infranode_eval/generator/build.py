@@ -197,19 +197,20 @@ def _at_places(category: str, prefix: str, chosen: Sequence[Place]) -> list[Cand
 
 def _lists(seed: int) -> list[Candidate]:
     """list_cities, a question about one state each where it has the slot, and sources."""
-    names = shuffled(states(), seed, "states")
-    found = _family("rest-list-cities")[:LIST_CITIES]
-    listed = [_candidate("extended", "routing_rest", phrasing, values={"state": names[index % len(names)]})
-              for index, phrasing in enumerate(found)]
+    names = iter(shuffled(states(), seed, "states"))
+    listed = [_candidate("extended", "routing_rest", phrasing, state=next(names) if "state" in phrasing.slots else None)
+              for phrasing in _family("rest-list-cities")[:LIST_CITIES]]
     return listed + [_candidate("extended", "routing_rest", p) for p in _family("rest-sources")[:SOURCES]]
 
 
 # --- one candidate ----------------------------------------------------------------------------------------------------
 
 def _candidate(set_name: str, category: str, phrasing: Phrasing, slugs: tuple[str, ...] = (),
-               place: Place | None = None, values: Mapping[str, str] | None = None) -> Candidate:
+               place: Place | None = None, state: str | None = None) -> Candidate:
     """Fill the phrasing. KeyError names a slot for which a city has no form."""
-    values = values_of(slugs, phrasing.city_count > 1) | dict(values or {})
+    values = values_of(slugs, phrasing.city_count > 1)
+    if state is not None:
+        values["state"] = state
     extra: dict[str, Any] = {}
     if place is not None:
         values |= {"station": place.name, "stop": place.name, "eva": place.eva or ""}

@@ -66,12 +66,13 @@ def shape(data: Any) -> str:
     """First 12 hex digits of sha256 over canonical JSON of [form, keys, payload keys].
 
     form: "record", "list" or the JSON type; keys: the sorted keys of the record, or of all rows of the list together;
-    payload keys: the sorted keys of its `payload` objects. Values and lengths do not enter, so the shape moves only
-    when the API's structure moves.
+    payload keys: the sorted keys of its `payload` objects (in compare those of each row's `data`). Values and lengths
+    do not enter, so the shape moves only when the API's structure moves.
     """
     rows = data if isinstance(data, list) else [data]
     objects = [row for row in rows if isinstance(row, dict)]
-    payloads = [row["payload"] for row in objects if isinstance(row.get("payload"), dict)]
+    records = objects + [row["data"] for row in objects if isinstance(row.get("data"), dict)]
+    payloads = [record["payload"] for record in records if isinstance(record.get("payload"), dict)]
     form = "list" if isinstance(data, list) else "record" if objects else type(data).__name__
     return fingerprint([form, sorted({k for row in objects for k in row}),
                         sorted({k for row in payloads for k in row})])[:12]
