@@ -51,8 +51,10 @@ class Row:
         category, repeat = value.get("category") or "", value.get("repeat") or 1
         if not isinstance(category, str) or not isinstance(repeat, int):
             raise DataError(f'{where}: "category" must be a string and "repeat" a number')
-        score = Score(outcome, value.get("sub"), tuple(value.get("labels") or ()), value.get("why") or "",
-                      **matches, calls=_calls(value.get("calls"), where))
+        labels, sub, why = value.get("labels") or [], value.get("sub"), value.get("why") or ""
+        if not isinstance(labels, list) or not all(isinstance(text, str) for text in (*labels, sub or "", why)):
+            raise DataError(f'{where}: "labels" must be a list of texts, "sub" and "why" texts')
+        score = Score(outcome, sub, tuple(labels), why, **matches, calls=_calls(value.get("calls"), where))
         message = value.get("reply")
         message = message.get("message", message) if isinstance(message, dict) else {}
         return cls(value["task_id"], category, repeat, score, bool(message.get("tool_calls")))
@@ -165,6 +167,7 @@ def run_from_json(value: Any, path: str | Path) -> Run:
         raise DataError('"rows" must be a list', path)
     try:
         rows = tuple(Row.from_json(row) for row in value["rows"])
+        _check_twins(rows)
     except DataError as error:
         raise DataError(str(error), path) from None
     failed = sum(row.score.failed for row in rows)
@@ -175,9 +178,9 @@ def run_from_json(value: Any, path: str | Path) -> Run:
         path=str(path), harness=str(value.get("harness") or "run_eval"), suite=suite_name(value["suite"]),
         model=value["model"], backend=value["backend"], mode=value["mode"], setup=setup,
         complete=value.get("complete") is True, scorer_version=str(value.get("scorer_version") or "?"),
-        hashes={key: hashes.get(key) for key in ("tasks", "tools", "prompt")}, settings=settings, n=len(rows),
-        failed=failed, metrics=_numbers(value, "metrics", path), answered=_numbers(value, "answered", path), rows=rows,
-        set_name=value.get("set"), program=program)
+        hashes={key: text_or_none(hashes.get(key)) for key in ("tasks", "tools", "prompt")}, settings=settings,
+        n=len(rows), failed=failed, metrics=_numbers(value, "metrics", path),
+        answered=_numbers(value, "answered", path), rows=rows, set_name=text_or_none(value.get("set")), program=program)
 
 
 def _setup(value: Mapping[str, Any]) -> tuple[str, str | None]:
@@ -187,6 +190,18 @@ def _setup(value: Mapping[str, Any]) -> tuple[str, str | None]:
         return stored, None
     usual = "S" if value["mode"] == "prompt" else "N"
     return usual, None if stored in SETUPS else stored
+
+
+def _check_twins(rows: Iterable[Row]) -> None:
+    seen = set()
+    for row in rows:
+        if (row.task_id, row.repeat) in seen:
+            raise DataError(f"row {row.task_id} stands twice for repeat {row.repeat}")
+        seen.add((row.task_id, row.repeat))
+
+
+def text_or_none(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def suite_name(name: str) -> str:
@@ -208,9 +223,14 @@ def _object(value: Mapping[str, Any], key: str, path: str | Path) -> Mapping[str
     return inner
 
 
+def is_number(value: Any) -> bool:
+    """An int or float of a sane size; no truth value, NaN or infinity."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and -1e9 < value < 1e9
+
+
 def _numbers(value: Mapping[str, Any], key: str, path: str | Path) -> dict[str, float | None]:
     inner = _object(value, key, path)
     for name, number in inner.items():
-        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
-            raise DataError(f'"{key}": {name} must be a number or null, found {number!r}', path)
+        if number is not None and not is_number(number):
+            raise DataError(f'"{key}": {name} must be a number or null, found {str(number)[:40]!r}', path)
     return dict(inner)

@@ -7,11 +7,11 @@ not keep, come from scoring the stored reply again, and are left unknown where t
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.archive import MAIN_SUITE, UNKNOWN, Row, Run
+from infranode_eval.archive import MAIN_SUITE, UNKNOWN, Row, Run, is_number, text_or_none
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate, mean, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
@@ -27,10 +27,11 @@ def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset
     tools: the tools to score stored replies with. Raise DataError if the file holds no task of this benchmark, or if a
     samples file is broken.
     """
-    ours = [name for name, entry in value["results"].items() if name.startswith(MAIN_SUITE)
-            and isinstance(entry, dict) and _metrics(entry).get("call_match") is not None]
-    members = {group: [n for n in _leaves(group, value.get("group_subtasks") or {}) if n in ours]
-               for group, inner in (value.get("group_subtasks") or {}).items() if inner}
+    ours = [name for name in value["results"] if name.startswith(MAIN_SUITE)
+            and _metrics(_object(value["results"], name)).get("call_match") is not None]
+    children = {group: [n for n in inner if isinstance(n, str)]
+                for group, inner in _object(value, "group_subtasks").items() if inner and isinstance(inner, list)}
+    members = {group: [n for n in _leaves(group, children) if n in ours] for group in children}
     grouped = {name for names in members.values() for name in names}
     units = {name: names for name, names in members.items() if names}
     units |= {name: [name] for name in ours if name not in grouped and name not in members}
@@ -39,13 +40,26 @@ def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset
     return [_run(value, Path(path), name, names, tools) for name, names in units.items()]
 
 
-def _leaves(name: str, children: Mapping[str, Sequence[str]]) -> Iterable[str]:
-    inner = children.get(name) or ()
-    if not inner:
-        yield name
-    for child in inner:
-        if child != name:
-            yield from _leaves(child, children)
+def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The object under a key; empty if something else stands there, since a foreign file may hold anything."""
+    inner = value.get(key)
+    return inner if isinstance(inner, dict) else {}
+
+
+def _leaves(name: str, children: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks below a group, each once, whatever groups lie between and however they point at each other."""
+    leaves: dict[str, None] = {}
+    waiting, seen = [name], set()
+    while waiting:
+        at = waiting.pop(0)
+        if at in seen:
+            continue
+        seen.add(at)
+        if at in children:
+            waiting += children[at]
+        else:
+            leaves[at] = None
+    return list(leaves)
 
 
 def _metrics(entry: Mapping[str, Any]) -> dict[str, float | None]:
@@ -54,40 +68,47 @@ def _metrics(entry: Mapping[str, Any]) -> dict[str, float | None]:
     for key, number in entry.items():
         name, comma, _ = key.partition(",")
         if comma and not name.endswith("_stderr"):
-            usable = isinstance(number, (int, float)) and number == number
-            found.setdefault(name, float(number) if usable else None)
+            found.setdefault(name, float(number) if is_number(number) and 0 <= number <= 1 else None)
     return found
 
 
 def _run(value: Mapping[str, Any], path: Path, name: str, leaves: Sequence[str], tools: Toolset) -> Run:
-    config = (value.get("configs") or {}).get(leaves[0]) or {}
+    config = _object(_object(value, "configs"), leaves[0])
     samples = [s for leaf in leaves for s in _samples(path, leaf)]
     rows, tasks, notes = _rows(samples, tools)
-    counts = [(value.get("n-samples") or {}).get(leaf) or {} for leaf in leaves]
-    task_count = sum(c.get("original") or 0 for c in counts) or None
+    counts = [_object(_object(value, "n-samples"), leaf) for leaf in leaves]
+    task_count = sum(_count(c, "original") for c in counts) or None
     whole = bool(tasks) and len(tasks) == task_count
-    n = len(rows) or sum(c.get("effective") or 0 for c in counts)
+    n = len(rows) or sum(_count(c, "effective") for c in counts)
     ours = bool(samples) and _is_our_prompt(samples[0], tools)
     if not samples:
         notes = (*notes, "lm-eval without --log_samples: numbers only, no categories, outcomes or intervals by row")
     return Run(
         path=str(path), harness="lm-eval chat" if value.get("chat_template") else "lm-eval", suite=MAIN_SUITE,
-        model=_model(value), backend=str((value.get("config") or {}).get("model") or "lm-eval"), mode="prompt",
+        model=_model(value), backend=str(_object(value, "config").get("model") or "lm-eval"), mode="prompt",
         setup=_setup(config, value), complete=True, scorer_version=_version(config),
         hashes={"tasks": tasks_fingerprint(tasks.values()) if whole else None,
                 "tools": tools.fingerprint if ours else None,
                 "prompt": prompt_fingerprint("prompt", tools) if ours else None},
-        settings={"task": name, **(config.get("generation_kwargs") or {})}, n=n,
+        settings={"task": name, **_object(config, "generation_kwargs")}, n=n,
         failed=sum(row.score.failed for row in rows),
         metrics=_stored(value, leaves, counts), answered=_answered(rows), rows=rows, tasks=tasks,
-        task_count=task_count, notes=notes, set_name=(config.get("metadata") or {}).get("set"))
+        task_count=task_count, notes=notes, set_name=text_or_none(_object(config, "metadata").get("set")))
+
+
+def _count(counts: Mapping[str, Any], key: str) -> int:
+    number = counts.get(key)
+    return int(number) if is_number(number) and number > 0 else 0
 
 
 def _model(value: Mapping[str, Any]) -> str:
     """What a person would call it: the model argument, a folder by its last part, a GGUF file by its name."""
-    arguments = (value.get("config") or {}).get("model_args") or {}
+    config = _object(value, "config")
+    arguments = config.get("model_args")
     if isinstance(arguments, str):
         arguments = dict(a.partition("=")[::2] for a in arguments.split(","))
+    else:
+        arguments = _object(config, "model_args")
     name = str(arguments.get("pretrained") or arguments.get("model") or value.get("model_name") or "?")
     gguf = arguments.get("gguf_file")
     if gguf:
@@ -97,13 +118,13 @@ def _model(value: Mapping[str, Any]) -> str:
 
 def _setup(config: Mapping[str, Any], value: Mapping[str, Any]) -> str:
     """S is what the task ships with; other lengths, sampling, shots or a system instruction are custom."""
-    sampling = config.get("generation_kwargs") or {}
+    sampling = _object(config, "generation_kwargs")
     plain = sampling.get("max_gen_toks") == 160 and not sampling.get("temperature") and not sampling.get("do_sample")
     return "S" if plain and not config.get("num_fewshot") and not value.get("system_instruction") else "custom"
 
 
 def _version(config: Mapping[str, Any]) -> str:
-    metadata = config.get("metadata") or {}
+    metadata = _object(config, "metadata")
     return str(metadata.get("scorer_version") or metadata.get("version") or "?")
 
 
@@ -169,7 +190,7 @@ def _reply(sample: Mapping[str, Any]) -> str:
 
 def _is_our_prompt(sample: Mapping[str, Any], tools: Toolset) -> bool:
     """Did the model get this project's tools and prompt, whatever a chat template put around them?"""
-    arguments = (sample.get("arguments") or {}).get("gen_args_0") or {}
+    arguments = _object(_object(sample, "arguments"), "gen_args_0")
     sent, expected = arguments.get("arg_0"), prompt_text(tools, str(sample["doc"].get("question")))
     if isinstance(sent, list):
         sent = sent[0] if len(sent) == 1 else json.dumps(sent)
@@ -188,7 +209,7 @@ def _answered(rows: Sequence[Row]) -> dict[str, float | None]:
 def _stored(value: Mapping[str, Any], leaves: Sequence[str], counts: Sequence[Mapping[str, int]]
             ) -> dict[str, float | None]:
     """lm-eval's own numbers; those of several sub-tasks weighted by their size, ability unweighted by category."""
-    parts = [(_metrics(value["results"][leaf]), count.get("effective") or 0)
+    parts = [(_metrics(_object(value["results"], leaf)), _count(count, "effective"))
              for leaf, count in zip(leaves, counts, strict=True)]
     if len(parts) == 1:
         return parts[0][0]
@@ -203,5 +224,5 @@ def _stored(value: Mapping[str, Any], leaves: Sequence[str], counts: Sequence[Ma
 
 
 def _category(value: Mapping[str, Any], leaf: str) -> str:
-    metadata = ((value.get("configs") or {}).get(leaf) or {}).get("metadata") or {}
+    metadata = _object(_object(_object(value, "configs"), leaf), "metadata")
     return str(metadata.get("category") or leaf.removeprefix(MAIN_SUITE + "_"))

@@ -7,6 +7,9 @@ import json
 import pytest
 
 from infranode_eval import archive
+from infranode_eval.figures import summarise
+from infranode_eval.sections import report_sections
+from infranode_eval.tables import render
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Reply, Score
 
@@ -71,6 +74,46 @@ def test_a_broken_result_is_named_with_its_fault(make_result, answer, change, me
     with pytest.raises(DataError) as caught:
         archive.run_from_json(value, "dir/r.json")
     assert str(caught.value).startswith("dir/r.json: ") and message in str(caught.value), why
+
+
+def test_a_row_that_stands_twice_is_named(make_result, answer):
+    value = make_result(lambda t: Reply.from_text(answer(t)))
+    value["rows"][1] = value["rows"][0]
+    with pytest.raises(DataError, match="row routing_named-koeln stands twice for repeat 1"):
+        archive.run_from_json(value, "r.json")
+
+
+STRANGE = (None, True, -1, 1.5, float("nan"), "", "x\x1b[0m", [], [1], {}, {"a": 1}, 10 ** 400)
+
+
+def test_whatever_stands_where_it_should_not_is_an_error_or_is_shown(make_result, answer, demo_tasks):
+    """Every node of a result replaced by every strange value: one clear error, or a table; never another exception."""
+    whole = json.dumps(make_result(lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[:2]))
+    for path in paths_of(json.loads(whole)):
+        for strange in STRANGE:
+            value = json.loads(whole)
+            put(value, path, strange)
+            try:
+                run = archive.run_from_json(value, "r.json")
+            except DataError as error:
+                assert "\n" not in str(error)
+            else:
+                assert render(report_sections([summarise(run)]), "text")
+
+
+def paths_of(value, path=()):
+    """Every position in a JSON value, as a tuple of keys."""
+    if path:
+        yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from paths_of(child, (*path, key))
+
+
+def put(value, path, new):
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = new
 
 
 @pytest.mark.parametrize("value", [[], None, {}, {"format": "1"}, 3])

@@ -7,7 +7,10 @@ import json
 import pytest
 
 from infranode_eval.archive import is_harness_output
+from infranode_eval.figures import summarise
 from infranode_eval.harness_output import runs_from_harness
+from infranode_eval.sections import report_sections
+from infranode_eval.tables import render
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import aggregate, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
@@ -186,6 +189,43 @@ def test_a_broken_samples_line_is_named(samples, toolset, write):
         file.write("{")
     with pytest.raises(DataError, match=r"samples_infranode_tools_de_.*\.jsonl:41: is not JSON"):
         runs_from_harness(value, path, toolset)
+
+
+STRANGE = (None, True, -1, 1.5, float("nan"), "", "x", [], [1], {}, {"a": 1})
+
+
+def test_whatever_stands_where_it_should_not_is_an_error_or_is_shown(samples, toolset, write):
+    """Every node of both files replaced by every strange value: one clear error, or a table."""
+    value = results({TASK: samples[:2]}, original=2, groups={"infranode_tools_de_group": [TASK]})
+    both = json.dumps([value, samples[:2]])
+    for path in paths_of(json.loads(both)):
+        for strange in STRANGE:
+            changed = json.loads(both)
+            put(changed, path, strange)
+            if not is_harness_output(changed[0]) or not isinstance(changed[1], list):
+                continue
+            file = write(changed[0], {TASK: changed[1]})
+            try:
+                runs = runs_from_harness(changed[0], file, toolset)
+            except DataError as error:
+                assert "\n" not in str(error)
+            else:
+                assert render(report_sections(map(summarise, runs)), "text")
+
+
+def paths_of(value, path=()):
+    """Every position in a JSON value, as a tuple of keys."""
+    if path:
+        yield path
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from paths_of(child, (*path, key))
+
+
+def put(value, path, new):
+    for key in path[:-1]:
+        value = value[key]
+    value[path[-1]] = new
 
 
 @pytest.mark.parametrize("value, is_output", [
