@@ -119,8 +119,9 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "/": "/", "\\
 class _Literal:
     """Reads JSON or Python literals from a text and notes which repairs that took. Raises ValueError if unreadable."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, python: bool = False) -> None:
         self.text = text
+        self.python = python
         self.repairs: set[str] = set()
 
     def value(self, at: int, depth: int) -> tuple[Any, int]:
@@ -143,6 +144,8 @@ class _Literal:
 
     def string(self, at: int) -> tuple[str, int]:
         if match := _DOUBLE.match(self.text, at):
+            if self.python and "\\" in match[0]:
+                return _ESCAPE.sub(_unescape, match[0][1:-1]), match.end()
             return json.loads(match[0]), match.end()
         match = _SINGLE.match(self.text, at)
         if match is None:
@@ -200,7 +203,7 @@ def _unescape(match: re.Match[str]) -> str:
 def literal_at(text: str, start: int) -> Decoded | None:
     """Like `decode_at`, for pythonic formats: True, None and single quotes are at home there and no repair."""
     try:
-        literal = _Literal(text)
+        literal = _Literal(text, python=True)
         value, end = literal.value(_BLANK.match(text, start).end(), 0)
         return Decoded(value, end, tuple(sorted(literal.repairs - {"single_quotes", "python_literal"})))
     except (ValueError, RecursionError, MemoryError):

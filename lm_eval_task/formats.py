@@ -80,8 +80,9 @@ class Scan:
         return decoded
 
     def add(self, name: str, arguments: dict[str, Any]) -> None:
-        """One more call. Raise Unreadable if the name is blank."""
-        if not (name := plain_name(name, self.tools)):
+        """One more call. Raise Unreadable for what cannot be a name: blank, or with markup in it."""
+        name = plain_name(name, self.tools)
+        if not _TOOL_NAME.fullmatch(name):
             raise Unreadable
         self.calls.append(Call(name, arguments))
 
@@ -112,6 +113,7 @@ class Scan:
 
 
 _BLANKS = re.compile(r"\s*")
+_TOOL_NAME = re.compile(r"[^\s<>\"'{}\[\]()]{1,200}")
 _EDGE_NEWLINES = re.compile(r"\A\r?\n|\r?\n\Z")
 Reader = Callable[[Scan, int], int]
 
@@ -373,17 +375,19 @@ def tool_call_tag(scan: Scan, at: int) -> int:
     return key_value_element("", "</tool_call>")(scan, at)
 
 
-_HUNYUAN = re.compile(r"\s*<tool_call(:[\w-]+)?>")
+_HUNYUAN_SUFFIX = re.compile(r":[\w-]{1,40}(?=>)|")
 
 
 def tool_calls_tag(scan: Scan, at: int) -> int:
-    """`<tool_calls>`: JSON lines (MiniMax M1) or tool_call elements (Hunyuan)."""
-    if not _HUNYUAN.match(scan.text, at):
+    """Behind `<tool_calls`: JSON lines (MiniMax M1) or tool_call elements (Hunyuan, its tags may carry a suffix)."""
+    suffix = _HUNYUAN_SUFFIX.match(scan.text, at)[0]
+    at = scan.expect(at + len(suffix), ">")
+    opener, closer = f"<tool_call{suffix}>", f"</tool_call{suffix}>"
+    if not scan.sees(at, opener):
         return json_body("</tool_calls>")(scan, at)
-    while match := _HUNYUAN.match(scan.text, at):
-        suffix = match[1] or ""
-        at = key_value_element("", f"</tool_call{suffix}>", suffix)(scan, match.end())
-    return scan.accept(at, "</tool_calls>")
+    while scan.sees(at, opener):
+        at = key_value_element("", closer, suffix)(scan, scan.expect(at, opener))
+    return scan.accept(at, f"</tool_calls{suffix}>")
 
 
 def function_calls_tag(scan: Scan, at: int) -> int:
@@ -576,7 +580,8 @@ FORMATS: dict[str, tuple[str, Reader]] = {
     "<｜DSML｜tool_calls>": ("deepseek_dsml", invoke_elements(_DSML_CLOSERS, "｜DSML｜")),
     "<｜DSML｜ calls>": ("deepseek_dsml", invoke_elements(_DSML_CLOSERS, "｜DSML｜")),
     '<｜DSML｜invoke name="': ("deepseek_dsml", invoke_element("｜DSML｜")),
-    "<tool_calls>": ("tool_calls_tag", tool_calls_tag),
+    "<tool_calls>": ("tool_calls_tag", lambda scan, at: tool_calls_tag(scan, at - 1)),
+    "<tool_calls:": ("tool_calls_tag", lambda scan, at: tool_calls_tag(scan, at - 1)),
     "<|tool_calls_section_begin|>": ("kimi_k2", kimi_section),
     "<|tool_call_begin|>": ("kimi_k2", kimi_call),
     "<|open|>tools<|sep|>": ("kimi_k3", kimi_k3),
@@ -603,13 +608,18 @@ _REACT_INPUT = re.compile(r"\s*Action[ \t]+Input[ \t]*:[ \t]*")
 
 
 def read_formats(text: str, tools: Toolset) -> Section | None:
-    """Read the first format whose opener occurs; later openers of the same format are read too, others are not.
+    """Read the first format whose opener occurs, or ReAct or Python-like text; None if the text holds none of them."""
+    return read_tagged(text, tools) or _read_react(text, tools) or _read_python_list(text, tools)
+
+
+def read_tagged(text: str, tools: Toolset) -> Section | None:
+    """Read the first format with an opener of its own; later openers of the same format are read too, others are not.
 
     None: no opener in the text. Reading stops at the first part that cannot be read (Section.broken).
     """
     first = _OPENER.search(text)
     if first is None:
-        return _read_react(text, tools) or _read_python_list(text, tools)
+        return None
     label = FORMATS[first[0]][0]
     scan, broken = Scan(text, tools), False
     match: re.Match[str] | None = first
@@ -645,12 +655,15 @@ _PYTHON_LIST = re.compile(r"\s*\[\s*([A-Za-z_][\w.-]*)\s*\(")
 
 def _read_python_list(text: str, tools: Toolset) -> Section | None:
     """Llama 3.2: the whole text is [name(…)]; only offered names count."""
-    match = _PYTHON_LIST.match(text)
+    header = FENCE_HEADER.match(text)
+    start = header.end() if header else 0
+    match = _PYTHON_LIST.match(text, start)
     if match is None or match[1] not in tools:
         return None
     scan, broken = Scan(text, tools), False
     try:
-        broken = scan.skip(python_list(scan, 0, offered_only=True)) < len(text)
+        end = python_list(scan, start, offered_only=True)
+        broken = scan.skip(scan.accept(end, "```") if header else end) < len(text)
     except (Unreadable, RecursionError):
         broken = True
     return Section(0, "pythonic", scan.calls, (), tuple(scan.repairs), broken)

@@ -91,7 +91,7 @@ def _decode_text(text: str) -> Decoded | None:
     at = first.end
     while text[at:at + 64].strip() or text[at:].strip():
         again = decode_at(text, at)
-        if again is None or again.value != first.value:
+        if again is None or canonical_json(again.value) != canonical_json(first.value):
             return None
         at = again.end
     return Decoded(first.value, at, (*first.repairs, "duplicate_collapsed"))
@@ -144,11 +144,11 @@ def call_of_object(value: dict[str, Any], tools: Toolset, whole: bool) -> Found 
     if name not in tools and not (whole and present):
         return None
     filled = [k for k in present if value[k] not in (None, "", {})] or present
-    if len(filled) > 1 and any(value[k] != value[filled[0]] for k in filled):
+    if len({canonical_json(value[k]) for k in filled}) > 1:
         return BROKEN
     arguments = read_arguments(value[filled[0]]) if filled else Arguments({}, ("no_arguments_key",))
     if arguments is None:
-        return BROKEN
+        return BROKEN if name in tools else None
     notes = arguments.notes + (("name_affix",) if name != raw.strip() else ())
     if key != "name" or (filled and filled[0] != "arguments"):
         notes += ("other_keys",)

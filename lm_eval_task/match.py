@@ -225,7 +225,8 @@ def _not_executable(parameter: str, value: str) -> bool:
     return parameter == "type" and value not in POI_TYPES
 
 
-_DIGITS = re.compile(r"-?[0-9]+")
+_DIGITS = re.compile(r"-?[0-9]{1,300}")
+_DECIMAL = re.compile(r"-?[0-9]{1,300}(?:\.[0-9]{1,300})?")
 
 
 def lenient_value(schema: Mapping[str, Any], value: Any) -> Any:
@@ -237,8 +238,10 @@ def lenient_value(schema: Mapping[str, Any], value: Any) -> Any:
         return value
     types = schema.get("type")
     types = (types,) if isinstance(types, str) else tuple(types)
-    if isinstance(value, str) and ("integer" in types or "number" in types) and _DIGITS.fullmatch(value.strip()):
-        return int(value) if len(value) <= 300 else value
+    if isinstance(value, str) and "integer" in types and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, str) and "number" in types and _DECIMAL.fullmatch(value):
+        return float(value) if "." in value else int(value)
     if isinstance(value, str) and "boolean" in types and value.strip().lower() in ("true", "false"):
         return value.strip().lower() == "true"
     if "string" in types and isinstance(value, int) and not isinstance(value, bool):

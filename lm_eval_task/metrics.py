@@ -7,7 +7,6 @@ Source of every rule: specification, scoring ("The verdict, step by step", "Equa
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -24,6 +23,7 @@ from lm_eval_task.match import (
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import MATCHES, Call, Reading, Reply, Score, Task
 from lm_eval_task.tools import THE_TWELVE, Toolset, call_problem, request_of
+from lm_eval_task.wording import asks_back, claims_done
 
 SCORER_VERSION = "1.0"
 
@@ -34,8 +34,7 @@ _EXPECT_ABILITY_WITHOUT = "not_covered"   # measures a policy (call, or look fir
 def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") -> Score:
     """The verdict on one reply. Never raises; an empty reply is the failure `empty_reply`, not a silence."""
     reading = calls_from_message(reply.message, tools, mode, reply.finish_reason)
-    if not reading.attempted and reading.calls is None and not reading.text and not reading.thought \
-            and reply.finish_reason == "content_filter":
+    if reply.finish_reason == "content_filter" and not reading.attempted and not reading.text:
         return Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
     return score_reading(task, reading, tools)
 
@@ -101,7 +100,7 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
     first, open_ones = first_unpaired(partners, len(expected))
     beside = next((expected[j] for j in open_ones if expected[j].name == calls[first].name), expected[open_ones[0]])
     fault = fault_of(tools, calls[first], beside)
-    labels = _eva_labels(task, calls, expected)
+    labels = _eva_labels(task, tools, calls, expected)
     single = len(calls) == 1
     tool_match = fault.outcome not in _WRONG_NAME if single else \
         Counter(c.name for c in calls) == Counter(e.name for e in expected)
@@ -136,8 +135,8 @@ def _partners(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -
 
 
 def _covers(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
-    """Is every expected call among the actual ones?"""
-    return all(any(calls_equal(tools, c, e) for c in calls) for e in expected)
+    """Is every expected call among the actual ones, each covered by one of its own?"""
+    return sum(partner is not None for partner in _partners(tools, calls, expected)) == len(expected)
 
 
 def _arguments_match(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
@@ -166,7 +165,7 @@ def _request(tools: Toolset, call: Call) -> str | None:
     return request_of(Call(call.name, normal_arguments(tool, call.arguments)))
 
 
-def _eva_labels(task: Task, calls: Sequence[Call], expected: Sequence[Call]) -> tuple[str, ...]:
+def _eva_labels(task: Task, tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> tuple[str, ...]:
     """A board call where the station list was expected: the EVA came from memory, right or invented.
 
     The row's `then` lists the calls that may follow the look-up; a board call equal to one of them knew the number.
@@ -174,18 +173,16 @@ def _eva_labels(task: Task, calls: Sequence[Call], expected: Sequence[Call]) -> 
     following = task.extra.get("then")
     if not following or len(calls) != 1 or len(expected) != 1 or calls[0].name not in _BOARDS:
         return ()
-    known = any(c["name"] == calls[0].name and c["arguments"] == dict(calls[0].arguments) for c in following)
+    called = lenient_call(tools, calls[0]).to_json()
+    known = isinstance(following, list) and called in following
     return ("eva_from_memory_right",) if known else ("eva_invented",)
 
 
-_QUESTION = re.compile(r"\?")
-
-
 def _reply_labels(reading: Reading, score: Score) -> tuple[str, ...]:
-    """Labels that move no number: does a silent reply ask back?"""
-    if score.outcome in ("abstain_ok", "no_call") and _QUESTION.search(reading.text):
-        return ("asks",)
-    return ()
+    """Labels that move no number: does a reply without a call ask back, does it claim an action?"""
+    if score.outcome not in ("abstain_ok", "no_call"):
+        return ()
+    return (("asks",) if asks_back(reading.text) else ()) + (("claims_done",) if claims_done(reading.text) else ())
 
 
 def _unique(labels: Iterable[str]) -> tuple[str, ...]:

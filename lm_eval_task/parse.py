@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lm_eval_task.decode import Decoded, decode_all, decode_at, extent_of
-from lm_eval_task.formats import read_formats
+from lm_eval_task.formats import read_formats, read_tagged
 from lm_eval_task.jsoncalls import (
     FENCE_HEADER,
     Found,
@@ -36,11 +36,12 @@ def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "
     finish_reason: as the endpoint gave it; None where the harness does not hand it over.
     """
     parts = parts_of(message)
-    cut = finish_reason in CUT_REASONS
+    finish = finish_reason if isinstance(finish_reason, str) else ""
+    cut = finish in CUT_REASONS
+    if finish.lower().startswith("malformed"):
+        return Reading(None, attempted=True, broken=True, text=parts.text.strip(), thought=_any_text(parts.thoughts))
     if parts.entries:
         return _read_native(parts, tools, cut)
-    if finish_reason is not None and finish_reason.lower().startswith("malformed"):
-        return Reading(None, attempted=True, broken=True, text=parts.text.strip(), thought=_any_text(parts.thoughts))
     return _read_text(parts, tools, mode, cut)
 
 
@@ -62,7 +63,7 @@ def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
             continue
         name = plain_name(entry.name, tools)
         arguments = read_arguments(entry.arguments)
-        if arguments is None:
+        if arguments is None or not name:
             unread.append(name)
             continue
         labels += (() if name == entry.name.strip() else ("name_affix",)) + arguments.notes + arguments.repairs
@@ -76,19 +77,19 @@ def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
 def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool) -> Reading:
     thoughts = split_thoughts(parts.text)
     found = _calls_in(thoughts.text.strip(), tools, mode)
-    notes = (("reasoning_removed",) if thoughts.closed else ()) + found.notes
+    notes = (("reasoning_removed",) if thoughts.closed or thoughts.any else ()) + found.notes
     attempted = bool(found.calls) or found.broken
     recovered = bool(found.repairs) or (bool(found.calls) and (found.special or mode == "native"))
     lenient = None if attempted else _calls_in_thoughts((*parts.thoughts, *thoughts.closed), tools)
     return Reading(None if found.calls is None else tuple(found.calls), _unique(notes + found.repairs), recovered,
                    attempted, found.broken, None, cut or thoughts.unclosed, thoughts.text.strip(),
-                   _any_text(parts.thoughts), lenient)
+                   thoughts.any or _any_text(parts.thoughts), lenient)
 
 
 def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, ...] | None:
     """Special-token or tag calls inside reasoning, never bare JSON (a draft is not a call)."""
     for text in thoughts:
-        section = read_formats(text, tools)
+        section = read_tagged(text, tools)
         if section is not None and section.calls and not section.broken:
             return tuple(section.calls)
     return None
@@ -96,6 +97,7 @@ def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, .
 
 def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
     """The calls in a text without reasoning and outer blanks."""
+    text = _without_end_tokens(text)
     if not text:
         return Found()
     whole = _whole_text(text, tools, mode)
@@ -107,6 +109,20 @@ def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
     if _starts_like_a_call(text, tools, mode):
         return Found(broken=True)
     return Found() if mode == "native" else _calls_in_prose(text, tools)
+
+
+# What a server leaves at the end of a text although it ends the turn; no part of the reply.
+_END_TOKENS = ("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "<|end|>", "</s>",
+               "<end_of_turn>")
+
+
+def _without_end_tokens(text: str) -> str:
+    end = len(text)
+    while text.endswith(_END_TOKENS, 0, end):
+        end -= next(len(token) for token in _END_TOKENS if text.endswith(token, 0, end))
+        while end and text[end - 1].isspace():
+            end -= 1
+    return text[:end]
 
 
 def _whole_text(text: str, tools: Toolset, mode: str) -> Found | None:

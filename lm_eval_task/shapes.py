@@ -16,7 +16,7 @@ _PLAIN = frozenset(("role", "content"))
 
 
 class Entry(NamedTuple):
-    """One native call entry: a name, and arguments as an object or text; name None = no function in the entry."""
+    """One native call entry; arguments are an object or text. name None: no function object in it, "": no name."""
 
     name: str | None
     arguments: Any
@@ -61,10 +61,10 @@ def _openai_entry(call: Any) -> Entry:
 
 
 def _function_entry(function: Any, key: str) -> Entry:
-    name = function.get("name") if isinstance(function, dict) else None
-    if not isinstance(name, str) or not name.strip():
+    if not isinstance(function, dict):
         return Entry(None, None)
-    return Entry(name, function.get(key))
+    name = function.get("name")
+    return Entry(name if isinstance(name, str) else "", function.get(key))
 
 
 def _read_block(block: dict[str, Any], entries: list[Entry], texts: list[str], thoughts: list[str]) -> None:

@@ -12,10 +12,15 @@ from lm_eval_task.decode import decode_at
 
 
 class Thoughts(NamedTuple):
-    """A text without its reasoning. closed: contents of the closed blocks; unclosed: a block never ends."""
+    """A text without its reasoning.
+
+    closed: contents of the closed blocks that may be read leniently. any: some closed block is not blank (also a
+    harmony analysis message, whose content nobody reads). unclosed: a block never ends.
+    """
 
     text: str
     closed: tuple[str, ...] = ()
+    any: bool = False
     unclosed: bool = False
 
 
@@ -32,7 +37,7 @@ def split_thoughts(text: str) -> Thoughts:
     A closer without its opener closes a block that the chat template opened before the reply. Tags inside the strings
     of a JSON call are data.
     """
-    if "<|message|>" in text:
+    if _MESSAGE in text:
         return _split_harmony(text)
     if not _TAG.search(text):
         return Thoughts(text)
@@ -55,10 +60,14 @@ def split_thoughts(text: str) -> Thoughts:
         kept.append(text[at:match.start()])
         end = text.find(closer, match.end())
         if end < 0:
-            return Thoughts("".join(kept), tuple(closed), True)
+            return _thoughts("".join(kept), closed, True)
         closed.append(text[match.end():end])
         at = search = end + len(closer)
-    return Thoughts("".join(kept) + text[at:], tuple(closed))
+    return _thoughts("".join(kept) + text[at:], closed, False)
+
+
+def _thoughts(text: str, closed: list[str], unclosed: bool) -> Thoughts:
+    return Thoughts(text, tuple(closed), any(map(str.strip, closed)), unclosed)
 
 
 _JSON_START = re.compile(r"(?:\A\s*(?:```[ \t]*\w*\s*)?|<tool_call>\s*|<TOOLCALL>\s*|\[TOOL_CALLS\]\s*|\[ARGS\]\s*)"
@@ -78,31 +87,32 @@ def _json_spans(text: str) -> list[tuple[int, int]]:
     return spans
 
 
-_HARMONY = re.compile(
-    r"(?:<\|start\|>\s*assistant)?(?P<header>[^<]*(?:<\|channel\|>[^<]*)?(?:<\|constrain\|>[^<]*)?)<\|message\|>")
-_HARMONY_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_MESSAGE = "<|message|>"
+_HEADER = re.compile(r"(?:<\|start\|>\s*assistant)?[^<]*(?:<\|(?:channel|constrain)\|>[^<]*)*\Z")
+_HEADER_LENGTH = 200   # characters; a header is a role, a channel, a recipient and a type
+_END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_STOPS = ("<|end|>", "<|return|>", "<|call|>")
 
 
 def _split_harmony(text: str) -> Thoughts:
     """GPT-OSS channels: analysis is reasoning, final is the text, a message with a recipient stays for the formats."""
     kept: list[str] = []
-    closed: list[str] = []
+    thought = False
     at = 0
-    while match := _HARMONY.search(text, at):
-        kept.append(text[at:match.start()])
-        end = _HARMONY_END.search(text, match.end())
-        body = text[match.end():end.start() if end else len(text)]
-        header = match["header"]
+    while (message := text.find(_MESSAGE, at)) >= 0:
+        start = _HEADER.search(text, max(at, message - _HEADER_LENGTH), message).start()
+        header = text[start:message]
+        body_start = message + len(_MESSAGE)
+        kept.append(text[at:start])
+        end = _END.search(text, body_start)
+        body = text[body_start:end.start() if end else len(text)]
+        at = len(text) if end is None else end.end() if end[0] in _STOPS else end.start()
         if "to=" in header:
-            kept.append(text[match.start():end.end() if end and end[0] == "<|call|>" else match.end() + len(body)])
+            kept.append(text[start:at])
         elif "analysis" in header:
             if end is None:
-                return Thoughts("".join(kept), tuple(closed), True)
-            closed.append("")
+                return Thoughts("".join(kept), any=thought, unclosed=True)
+            thought = thought or bool(body.strip())
         else:
             kept.append(body)
-        at = len(text) if end is None else end.end() if end[0] in _HARMONY_STOPS else end.start()
-    return Thoughts("".join(kept) + text[at:], tuple(closed))
-
-
-_HARMONY_STOPS = ("<|end|>", "<|return|>", "<|call|>")
+    return Thoughts("".join(kept) + text[at:], any=thought)
