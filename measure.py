@@ -27,7 +27,8 @@ from infranode_eval.budget import (
     prompt_of,
     read_prices,
 )
-from infranode_eval.tables import FORMATS, clean, render
+from infranode_eval.tables import FORMATS, render
+from infranode_eval.terminal import Parser, complain, show
 from infranode_eval.tokens import ESTIMATE, load_counter
 from lm_eval_task.dataset import CHOICES, load_tasks
 from lm_eval_task.errors import BenchError, DataError, UsageError
@@ -36,8 +37,7 @@ from lm_eval_task.tools import data_file, read_tools
 
 
 def parser() -> argparse.ArgumentParser:
-    described = argparse.ArgumentParser(prog="measure.py", description=__doc__,
-                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+    described = Parser("measure.py", __doc__)
     described.add_argument("--set", default="core", choices=(*CHOICES, "full"))
     described.add_argument("--tasks", metavar="FILE", help="tasks (default: tasks.jsonl)")
     described.add_argument("--tools", metavar="FILE", help="tools (default: tools.json)")
@@ -57,12 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         found, notes = measure(options)
     except BenchError as error:
-        print(f"measure.py: {clean(str(error))}", file=sys.stderr)
+        complain("measure.py", str(error))
         return error.exit_code
     if options.json:
-        print(json.dumps({**found.to_json(), "notes": notes}, ensure_ascii=False, indent=1))
+        show(json.dumps({**found.to_json(), "notes": notes}, ensure_ascii=False, indent=1) + "\n")
     else:
-        sys.stdout.write(render([measurement_section(found, notes)], options.format))
+        show(render([measurement_section(found, notes)], options.format))
     return 0
 
 

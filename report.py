@@ -27,6 +27,7 @@ from infranode_eval.published import published_section, read_published
 from infranode_eval.sections import report_sections
 from infranode_eval.tables import FORMATS, clean, render
 from infranode_eval.tasksets import NAMES, TaskSet, known_sets
+from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError
 from lm_eval_task.tools import Toolset, data_file, read_tools
 
@@ -34,8 +35,7 @@ RESULTS = "results"
 
 
 def parser() -> argparse.ArgumentParser:
-    described = argparse.ArgumentParser(prog="report.py", description=__doc__,
-                                        formatter_class=argparse.RawDescriptionHelpFormatter)
+    described = Parser("report.py", __doc__)
     described.add_argument("paths", nargs="*", metavar="FILE", help="result files and folders (default: results/)")
     described.add_argument("--format", choices=FORMATS, default="text")
     described.add_argument("--set", choices=NAMES, help="only runs over this set")
@@ -51,11 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser().parse_args(arguments)
     try:
         if options.check:
-            print(clean(check_file(options.check)))
+            show(clean(check_file(options.check)) + "\n")
             return 0
         return report(options)
     except BenchError as error:
-        print("\n".join(f"report.py: {clean(line)}" for line in str(error).split("\n")), file=sys.stderr)
+        complain("report.py", str(error))
         return error.exit_code
 
 
@@ -71,7 +71,7 @@ def report(options: argparse.Namespace) -> int:
             summaries += summaries_of(file, tools, sets)
         except DataError as error:
             broken += 1
-            print(f"report.py: left out: {clean(str(error))}", file=sys.stderr)
+            complain("report.py", f"left out: {error}")
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
         if not summaries and not broken:
@@ -80,7 +80,7 @@ def report(options: argparse.Namespace) -> int:
     if options.published:
         sections.append(published_section(read_published()))
     if sections:
-        sys.stdout.write(render(sections, options.format))
+        show(render(sections, options.format))
     return 1 if broken else 0
 
 
@@ -97,8 +97,7 @@ def _files(options: argparse.Namespace) -> tuple[Path, ...]:
 def task_sets(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
     """The known sets; without the project's own tasks.jsonl results are shown all the same, with their hashes only."""
     if path is None and not data_file("tasks.jsonl").is_file():
-        print("report.py: tasks.jsonl is not there: sets have no name, hard tasks and first calls are not known",
-              file=sys.stderr)
+        complain("report.py", "tasks.jsonl is not there: sets have no name, hard tasks and first calls are not known")
         return ()
     return known_sets(tools, path)
 

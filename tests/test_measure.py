@@ -47,6 +47,7 @@ def test_markdown(measure):
 
 
 @pytest.mark.parametrize("arguments, message", [
+    (["--bogus"], "unrecognized arguments: --bogus; see --help"),
     (["--price-in", "1"], "a cost needs --price-in and --price-out"),
     (["--model", "nobody"], "--model nobody: no price for it"),
     (["--tokenizer", "nowhere"], "nowhere: does not exist"),

@@ -88,6 +88,7 @@ def test_the_tasks_file_may_be_missing(report, results):
 
 
 @pytest.mark.parametrize("arguments, message", [
+    (["--bogus"], "unrecognized arguments: --bogus; see --help"),
     (["missing.json"], "missing.json: does not exist"),
     (["--set", "robust"], "none of 1 result files is a run over the set robust"),
     (["--check", "missing.json"], "missing.json: cannot be read"),
@@ -122,3 +123,13 @@ def test_hostile_names_reach_no_terminal(report, results, make_result, answer):
 
 def test_equal_input_gives_equal_bytes(report, results):
     assert report().stdout == report().stdout
+
+
+def test_a_reader_that_goes_away_and_a_narrow_encoding_are_no_errors(results, demo_file, tmp_path):
+    command = [sys.executable, str(ROOT / "report.py"), "--tasks", str(demo_file), "results"]
+    gone = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path)
+    gone.stdout.close()
+    _, complaints = gone.communicate()
+    assert (complaints, gone.returncode) == (b"", 0)
+    narrow = subprocess.run(command, capture_output=True, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
+    assert narrow.returncode == 0 and b"\\u2013" in narrow.stdout
