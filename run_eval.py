@@ -144,9 +144,9 @@ def run(argv: Sequence[str]) -> int:
         out, result = execute(plan, line.show)
     finally:
         line.clear()
-    print(*summary_lines(result), sep="\n")
+    print(*summary_lines(result), sep="\n", flush=True)
     if result["complete"]:
-        print(f"\n{out}")
+        print(f"\n{out}", flush=True)
         return 0
     failed, n = result["counts"]["failed"], result["counts"]["n"]
     print(f"run_eval.py: incomplete: {failed} of {n} tasks have no answer"
@@ -157,8 +157,13 @@ def run(argv: Sequence[str]) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
+    for stream in (sys.stdout, sys.stderr):   # a terminal without umlauts gets escapes, not a traceback
+        stream.reconfigure(errors="backslashreplace")
     try:
         return run(sys.argv[1:] if argv is None else argv)
+    except BrokenPipeError:   # whoever read the table has seen enough; the file is written
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     except BenchError as error:
         print(f"run_eval.py: {error}", file=sys.stderr)
         return error.exit_code

@@ -374,3 +374,14 @@ def wait_for(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < until, "nothing happened"
         time.sleep(0.005)
+
+
+def test_a_closed_pipe_and_a_poor_terminal_are_no_tracebacks() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    done = subprocess.run(command("--tasks", "t.jsonl"), stdout=write_end, stderr=subprocess.PIPE, text=True)
+    os.close(write_end)
+    assert (done.returncode, done.stderr) == (0, "")
+    poor = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(command("--tasks", "wüst—.jsonl"), capture_output=True, text=True, env=poor)
+    assert done.returncode == 2 and done.stderr.startswith("run_eval.py: w\\xfcst")
