@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.baselines import NO_CALL, PROGRAMS
 from infranode_eval.providers.protocol import Provider, ProviderOptions, Sampling, TaskReader
+from infranode_eval.runner import Limits, Runner
+from infranode_eval.suites import Setup, single
+from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages
 from lm_eval_task.records import Call, Task
@@ -107,3 +111,29 @@ def test_only_the_oracle_reads_tasks() -> None:
 def test_unknown_names_and_missing_endpoints_are_usage_errors(backend: str, model: str) -> None:
     with pytest.raises(UsageError, match=r"bm25, keyword|openai, baseline|--base-url"):
         open_provider(backend, ProviderOptions(model, TOOLS))
+
+
+# --- on the shipped core set ------------------------------------------------------------------------------------------
+
+CORE = load_tasks(TOOLS, "core")
+
+
+def call_match(name: str, mode: str) -> float:
+    setup = Setup.of(mode, TOOLS, SAMPLING)
+    played = Runner(single, setup, baseline(name), Limits(1)).run(CORE)
+    assert not any(p.score.failed for p in played)
+    return sum(p.score.call_match for p in played) / len(CORE)
+
+
+@pytest.mark.parametrize("mode", ("prompt", "native"))
+@pytest.mark.parametrize(("name", "least", "most"), [
+    ("oracle", 1.0, 1.0), ("never_calls", 0.0, 0.0), ("constant", 0.0, 0.0), ("first_tool", 0.0, 0.0),
+    ("majority", 0.1, 0.2), ("bm25", 0.05, 0.5), ("keyword", 0.05, 0.5)])
+def test_floor_and_ceiling_of_the_core(name: str, least: float, most: float, mode: str) -> None:
+    assert least <= call_match(name, mode) <= most
+
+
+def test_majority_is_the_most_frequent_gold_call_of_the_core() -> None:
+    shapes = Counter(tuple((c.name, *sorted(v for k, v in c.arguments.items() if k not in ("slug", "cities")))
+                           for c in task.expected) for task in CORE)
+    assert shapes.most_common(1)[0][0] == (("get_city_overview",),)

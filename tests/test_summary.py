@@ -1,0 +1,54 @@
+"""The short table of a run, as text."""
+
+from __future__ import annotations
+
+from infranode_eval.providers.protocol import Sampling
+from infranode_eval.results import Description, result_of
+from infranode_eval.runner import Played
+from infranode_eval.suites import Transcript
+from infranode_eval.summary import per_cent, summary_lines
+from lm_eval_task.records import MATCHES, Score, Task
+
+DESCRIPTION = Description("single", "core", "m", "openai", "prompt", None, {}, {"limit": 3})
+
+
+def row(task_id: str, category: str, score: Score) -> Played:
+    return Played(Task(task_id, "?", (), category=category), 1, score, None if score.failed else Transcript((), ()))
+
+
+def text(*rows: Played) -> str:
+    return "\n".join(summary_lines(result_of(DESCRIPTION, rows, Sampling(160), False)))
+
+
+RIGHT = row("a", "x", Score("ok", **dict.fromkeys(MATCHES, True)))
+WRONG = row("b", "x", Score("no_call", **dict.fromkeys(MATCHES, False)))
+FAILED = row("c", "y", Score.failure("infra_error", "weg", "timeout"))
+
+
+def test_with_failures_both_denominators_are_shown() -> None:
+    assert text(RIGHT, WRONG, FAILED) == """\
+m (openai, prompt), suite single, set core, first 3 tasks: n 3, scored 2, failed 1
+
+per cent          call_match  tool_match  args_match      parsed     ability
+all tasks               33.3        33.3        33.3        33.3        25.0
+answered only           50.0        50.0        50.0        50.0        50.0
+
+category                      call_match
+x                                    1/2
+y                                    —/1
+
+outcomes: no_call 1, ok 1
+failures: infra_error (timeout) 1"""
+
+
+def test_without_failures_one_line_is_enough() -> None:
+    shown = text(RIGHT)
+    assert "answered only" not in shown and "failures" not in shown
+
+
+def test_a_run_without_any_answer_has_no_numbers_of_its_own() -> None:
+    assert f"answered only   {'—':>12}" in text(FAILED)
+
+
+def test_per_cent() -> None:
+    assert [per_cent(v) for v in (None, 0.0, 1.0, 0.8789)] == ["—", "0.0", "100.0", "87.9"]
