@@ -2,7 +2,7 @@
 """Tables over results: who called what, how well, and what went wrong.
 
 Usage:
-  python3 report.py                               every result below results/
+  python3 report.py                               every result below results/ of this folder
   python3 report.py results/bm25.json OUT/        files and folders, also lm-eval's (results_*.json with samples)
   python3 report.py --format markdown > table.md
   python3 report.py --set core                    only runs over this set of tasks
@@ -85,12 +85,12 @@ def report(options: argparse.Namespace) -> int:
 
 
 def _files(options: argparse.Namespace) -> tuple[Path, ...]:
-    paths = options.paths or ([RESULTS] if Path(RESULTS).is_dir() else [data_file("tools.json").parent / RESULTS])
-    if options.published and not options.paths and not Path(paths[0]).is_dir():
-        return ()
-    files = find_results(paths)
+    if not options.paths and not Path(RESULTS).is_dir():
+        files: tuple[Path, ...] = ()
+    else:
+        files = find_results(options.paths or [RESULTS])
     if not files and not options.published:
-        raise DataError("no result there; make one with: python3 run_eval.py", ", ".join(map(str, paths)))
+        raise DataError("no result there; make one with: python3 run_eval.py", ", ".join(options.paths or [RESULTS]))
     return files
 
 

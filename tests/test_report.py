@@ -102,10 +102,12 @@ def test_wrong_usage_is_one_line_and_exit_2(report, results, arguments, message)
     assert line.startswith("report.py: ") and message in line
 
 
-def test_an_empty_folder_says_what_to_do(report, tmp_path):
-    (tmp_path / "results").mkdir()
+@pytest.mark.parametrize("folder", [True, False])
+def test_without_results_it_says_what_to_do(report, tmp_path, folder):
+    if folder:
+        (tmp_path / "results").mkdir()
     done = report()
-    assert done.returncode == 2 and "make one with: python3 run_eval.py" in done.stderr
+    assert done.returncode == 2 and "results: no result there; make one with: python3 run_eval.py" in done.stderr
 
 
 def test_check_accepts_a_good_result(report, results):
