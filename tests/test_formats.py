@@ -597,7 +597,8 @@ def test_untyped_values_are_cast_by_schema(write: Callable[[str, str], str], par
 # --- seeded properties ------------------------------------------------------------------------------------------------
 
 NASTY = ("</tool_call>x", "}", "]", ")", '"', "'", "\\", "\n", "\t", "ä", "ß", "🚲", "<b>", "{", "[", "(", ",", ";",
-         ":", "=", "```", "null", "true", "5", "</parameter>x", "</arg_value>x", "<|call|>x", "e\u0301", "\u202e", "&amp;")
+         ":", "=", "```", "null", "true", "5", "</parameter>x", "</arg_value>x", "<|call|>x", "e\u0301",
+         "\u202e", "&amp;")
 
 
 def random_text(rng: random.Random, nasty: bool) -> str:
