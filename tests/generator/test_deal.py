@@ -51,12 +51,21 @@ def test_cities_are_dealt_evenly_and_each_once_per_phrasing() -> None:
         dealer.deal(wanted)
 
 
-def test_the_same_answer_goes_to_another_city_first() -> None:
+@pytest.mark.parametrize(("used", "free"), [("ulm", "bonn"), ("bonn", "ulm")])
+def test_the_same_answer_goes_to_another_city_first(used: str, free: str) -> None:
     dealer, first, second = Dealer(3), phrasings()["playgrounds-6"], phrasings()["playgrounds-1"]
-    dealer.take(first, ["ulm"])
+    dealer.take(first, [used])
     for _ in range(5):
-        dealer.take(phrasings()["markets-7"], ["bonn"])
-    assert dealer.deal(Wanted("resource_key", second, ("ulm", "bonn"))) == ("bonn",)
+        dealer.take(phrasings()["markets-7"], [free])     # used more often, but for another answer
+    assert dealer.deal(Wanted("resource_key", second, ("ulm", "bonn"))) == (free,)
+
+
+def test_the_least_used_city_is_next() -> None:
+    dealer, dealt = Dealer(3), []
+    for name in ("markets-7", "public-toilets-6", "post-boxes-6", "parcel-lockers-5"):
+        wanted = Wanted("resource_key", phrasings()[name], answering_cities(phrasings()[name]))
+        dealt += [dealer.deal(wanted)[0] for _ in range(21)]
+    assert len(set(dealt)) == len(dealt) == len(facts.cities())
 
 
 def test_several_cities_of_one_question_differ() -> None:

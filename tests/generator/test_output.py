@@ -35,6 +35,18 @@ def test_a_failure_on_the_way_leaves_the_old_files_and_no_rest(tmp_path: Path) -
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
 
 
+def test_a_full_disk_leaves_the_old_files_and_no_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    output.write(tmp_path / "tasks.jsonl", [TASK], {"seed": 1})
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    monkeypatch.setattr(output.os, "fsync", full)
+    with pytest.raises(UsageError, match="No space left"):
+        output.write(tmp_path / "tasks.jsonl", [], {"seed": 2})
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
 def test_a_folder_that_is_not_there_is_one_clear_error(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be written"):
         output.write(tmp_path / "no" / "tasks.jsonl", [TASK], {})

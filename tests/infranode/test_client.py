@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx
 import pytest
 
 from infranode_eval.infranode.client import Client
+from infranode_eval.infranode.snapshot import Snapshot
+from infranode_eval.infranode.throttle import Throttle
 from lm_eval_task.errors import AuthError, InfraError, RateLimitedError, RefusedRequestError, UsageError
 
+ROOT = Path(__file__).resolve().parents[2]
 GOOD = {"data": {"payload": {"temperature_c": 20}}, "meta": {"source_status": "ok"}}
 
 
@@ -220,12 +226,15 @@ def test_the_deadline_holds_against_a_dripping_answer(first: bytes, then: bytes)
     server = Drip(first, then)
     started = time.monotonic()
     try:
-        with Client(server.url, rps=None, deadline_s=0.4, retries=0) as client, \
-                pytest.raises(InfraError, match=r"GET /sources: (no complete answer within 0.4 s|ReadTimeout)"):
+        client = Client(server.url, rps=None, deadline_s=0.4, retries=0)
+        with pytest.raises(InfraError, match=r"GET /sources: (no complete answer within 0.4 s|ReadTimeout)"):
             client.get("/sources")
+        assert time.monotonic() - started < 3
+        while any(thread.name == "infranode-request" for thread in threading.enumerate()):
+            assert time.monotonic() - started < 5, "the hanging connection is still being read"
+            time.sleep(0.02)
     finally:
         server.close()
-    assert time.monotonic() - started < 3
 
 
 def test_after_a_missed_deadline_the_client_still_works() -> None:
@@ -236,3 +245,21 @@ def test_after_a_missed_deadline_the_client_still_works() -> None:
         return httpx.Response(200, content=json.dumps(GOOD).encode())
 
     assert client_of(handler, rps=None, deadline_s=0.2).get("/sources").status == 200
+
+
+def test_the_limit_of_the_api_is_waited_out() -> None:
+    when = Time()
+    snapshot = Snapshot(throttle=Throttle(when.clock))
+    client = Client(rps=None, transport=snapshot.transport(), clock=when.clock, sleep=when.sleep)
+    for _ in range(301):     # the limit is 300 a minute, and no time passes but by waiting
+        assert client.get("/cities/ulm/weather").status == 200
+    assert when.sleeps == [60.0]
+
+
+def test_without_httpx_one_line_says_what_to_install() -> None:
+    code = ("import sys; sys.modules['httpx'] = None\n"
+            "from infranode_eval.infranode.client import Client\nfrom lm_eval_task.errors import UsageError\n"
+            "try:\n    Client()\nexcept UsageError as error:\n    print(error)\n")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, cwd=ROOT)
+    assert "pip install httpx" in done.stdout
+    assert done.stderr == ""
