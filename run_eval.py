@@ -168,7 +168,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"run_eval.py: {error}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
-        print("run_eval.py: interrupted before the run began", file=sys.stderr)
+        print("run_eval.py: interrupted; what a journal holds, --resume takes up again", file=sys.stderr)
         return 3
 
 

@@ -20,8 +20,11 @@ def completion(content: Any = "Hallo.", finish_reason: str | None = "stop", **me
 
 @dataclass(frozen=True)
 class React:
-    """One reaction. body: a value (sent as JSON) or bytes. keep: bytes of the response that are sent before the
-    connection is shut (None: all). drip_s: pause between single bytes. delay_s: before the first byte."""
+    """One reaction.
+
+    body: a value (sent as JSON) or bytes. raw: the whole response instead. keep: bytes of it that are sent before the
+    connection is shut (None: all). drip_s: pause between single bytes. delay_s: before the first byte.
+    """
 
     body: Any = field(default_factory=completion)
     status: int = 200
@@ -31,8 +34,11 @@ class React:
     drip_from: int = 0
     delay_s: float = 0.0
     close: bool = False
+    raw: bytes | None = None
 
     def response(self) -> bytes:
+        if self.raw is not None:
+            return self.raw
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
         lines = [f"HTTP/1.1 {self.status} Status", f"Content-Length: {len(body)}", "Content-Type: application/json",
                  *(f"{k}: {v}" for k, v in self.headers.items())]
@@ -104,7 +110,10 @@ def _read(stream: Any) -> Request | None:
     while (header := stream.readline().decode().strip()):
         name, _, value = header.partition(": ")
         headers[name.lower()] = value
-    body = stream.read(int(headers.get("content-length", 0)))
+    length = int(headers.get("content-length", 0))
+    body = stream.read(length)
+    if len(body) < length:   # the client was killed while it sent
+        return None
     return Request(line, headers, json.loads(body), time.monotonic())
 
 

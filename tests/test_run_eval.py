@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -206,6 +207,35 @@ def test_a_broken_reply_is_an_outcome_or_a_failure_never_a_crash() -> None:
     rows = load("results/m.all.json")["rows"]
     assert rows[0]["reply"]["content"] == "\ud800 halb {"
     assert (rows[3]["outcome"], rows[3]["sub"]) == ("infra_error", "broken_json")
+
+
+def test_under_all_faults_at_once_every_task_is_answered_exactly_once() -> None:
+    write_tasks(Path("many.jsonl"), many(120))
+    good = React(completion('{"name": "weather", "arguments": {"slug": "bonn"}}'))
+    faults = [React({"error": "kaputt"}, 500), React(keep=0), React(b'{"choices": [', 200), React(completion("")),
+              React({"error": "langsam"}, 429, {"Retry-After": "0.05"}), React(drip_s=0.2), React(delay_s=2),
+              React({"error": {"code": 503}}), React(keep=100), React({"error": "warte"}, 429)]
+    answered: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
+    lock = threading.Lock()
+
+    def script(request: Request) -> React:
+        question = request.body["messages"][-1]["content"].splitlines()[-1]
+        number = int(question.rpartition(" ")[2].rstrip("?"))
+        with lock:
+            tries[question] += 1
+            if number % 4 == 0 and tries[question] <= 1 + number % 2:
+                return faults[(number // 4 + tries[question]) % len(faults)]
+            answered[question] += 1
+            return good
+
+    with StubEndpoint(script) as endpoint:
+        assert run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", "many.jsonl", "--timeout", "0.4",
+                              "--concurrency", "32"]) == 0
+    result = load("results/m.json")
+    assert result["counts"] == {"n": 120, "scored": 120, "failed": 0}
+    assert set(answered.values()) == {1} and len(answered) == 120, "no answer is bought twice"
+    assert sum(r["attempts"] for r in result["rows"]) == len(endpoint.requests) == sum(tries.values())
 
 
 # --- whatever is wrong ------------------------------------------------------------------------------------------------

@@ -141,6 +141,12 @@ def test_during_a_shared_pause_nobody_sends() -> None:
     assert not [t for t in times if 0.1 < t - times[0] < 0.29]
 
 
+def test_requests_a_minute_hold_over_all_threads() -> None:
+    started = time.monotonic()
+    run(ScriptedProvider(lambda m: CALL), 10, Limits(4, rpm=1200))
+    assert time.monotonic() - started >= 9 * 0.05
+
+
 def test_a_single_bad_task_does_not_end_the_run() -> None:
     provider = ScriptedProvider(lambda m: RefusedRequestError("nein") if question(m) == 1 else CALL)
     assert outcomes(run(provider, 4)[0]) == ["ok", "infra_error", "ok", "ok"]

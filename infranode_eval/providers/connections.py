@@ -121,4 +121,6 @@ def _reason(error: Exception) -> str:
         return f"the body ended after {len(error.partial)} bytes"
     if isinstance(error, TimeoutError):
         return "no answer to the attempt to connect in time"
+    if isinstance(error, http.client.BadStatusLine) and not isinstance(error, http.client.RemoteDisconnected):
+        return "what came is no HTTP response"
     return getattr(error, "strerror", None) or str(error) or type(error).__name__

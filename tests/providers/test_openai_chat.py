@@ -103,6 +103,21 @@ def test_a_connection_that_the_endpoint_closed_is_replaced_without_a_failure() -
         assert (len(endpoint.requests), endpoint.connections) == (2, 2)
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+BODY = json.dumps(completion("in Stücken")).encode()
+CHUNKS = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (BODY[:40], BODY[40:])) + b"0\r\n\r\n"
+
+
+@pytest.mark.parametrize(("reaction", "reason"), [
+    (React(raw=CHUNKED + CHUNKS), "chunked"),
+    (React(raw=b"HTTP/1.0 200 OK\r\n\r\n" + BODY, close=True), "until closed"),
+    (React(raw=b"HTTP/1.1 100 Continue\r\n\r\n" + CHUNKED + CHUNKS), "behind an interim response"),
+])
+def test_bodies_come_in_every_framing(reaction: React, reason: str) -> None:
+    with StubEndpoint([reaction]) as endpoint:
+        assert ask(endpoint).message["content"] == "in Stücken", reason
+
+
 KEPT = [
     (completion([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "a list of blocks"),
     (completion(None, "stop", reasoning_content="Hm."), "a thought without text is an answer (no_call)"),
@@ -161,6 +176,9 @@ FAILURES: list[tuple[React, type[ProviderError], str | None, bool, str]] = [
     (React(b"\xff\xfe"), InfraError, "broken_json", True, "no UTF-8"),
     (React(keep=120), InfraError, "connection", True, "the body ends early"),
     (React(keep=0), InfraError, "connection", True, "closed without a byte"),
+    (React(raw=CHUNKED + CHUNKS[:-9], close=True), InfraError, "connection", True, "cut between chunks"),
+    (React(raw=b"HTTP/1.1 200 OK\r\n\r\n{", close=True), InfraError, "broken_json", True, "cut without a length"),
+    (React(raw=b"SSH-2.0-x\r\n", close=True), InfraError, "connection", True, "no HTTP at all"),
     (React(keep=9), InfraError, "connection", True, "cut inside the status line"),
     (React(completion("")), EmptyReplyError, None, True, "nothing at all"),
     (React(completion(None)), EmptyReplyError, None, True, "null"),
