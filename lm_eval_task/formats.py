@@ -397,7 +397,7 @@ def function_calls_tag(scan: Scan, at: int) -> int:
     return python_body("</function_calls>")(scan, at)
 
 
-_MISTRAL_NAME = re.compile(r"([\w.-]+)\s*(?:\[CALL_ID\]\s*[\w.-]+\s*)?(?:\[ARGS\])?\s*(?=\{)")
+_MISTRAL_NAME = re.compile(r"([\w.-]+)(?:\s*\[CALL_ID\]\s*[\w.-]+)?(?:\s*\[ARGS\])?\s*(?=\{)")
 
 
 def mistral(scan: Scan, at: int) -> int:
@@ -446,13 +446,13 @@ def step3(scan: Scan, at: int) -> int:
     return scan.accept(at, "<｜tool_calls_end｜>")
 
 
-_KIMI_HEAD = re.compile(r"\s*(?:functions\.)?([A-Za-z_][\w.-]*)(?::[0-9]+)?\s*")
+_KIMI_HEAD = re.compile(r"(?:functions\.)?([A-Za-z_][\w.-]*)(?::[0-9]+)?")
 
 
 def kimi_call(scan: Scan, at: int) -> int:
     """Kimi K2: functions.name:N, then the arguments. A counter alone names no tool."""
     head, at = scan.until(at, "<|tool_call_argument_begin|>")
-    match = _KIMI_HEAD.fullmatch(head)
+    match = _KIMI_HEAD.fullmatch(head.strip())
     if match is None:
         raise Unreadable
     at = scan.accept(arguments_object(scan, match[1], at), "<|tool_call_end|>")

@@ -33,6 +33,9 @@ class Found(NamedTuple):
 BROKEN = Found(broken=True)
 
 
+MAX_DUPLICATES = 100   # copies of one arguments object; whoever writes more is stuck, not calling
+
+
 class Arguments(NamedTuple):
     """Decoded arguments with the notes and repairs that reading them took."""
 
@@ -88,12 +91,16 @@ def _decode_text(text: str) -> Decoded | None:
     first = decode_at(text)
     if first is None or not isinstance(first.value, dict):
         return None
-    at = first.end
-    while text[at:at + 64].strip() or text[at:].strip():
+    at, said = first.end, canonical_json(first.value)
+    for _ in range(MAX_DUPLICATES):
+        if not text[at:].strip():
+            break
         again = decode_at(text, at)
-        if again is None or canonical_json(again.value) != canonical_json(first.value):
+        if again is None or canonical_json(again.value) != said:
             return None
         at = again.end
+    else:
+        return None
     return Decoded(first.value, at, (*first.repairs, "duplicate_collapsed"))
 
 
