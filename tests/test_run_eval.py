@@ -349,8 +349,8 @@ def test_it_runs_on_the_standard_library_alone() -> None:
     assert (done.returncode, done.stderr) == (0, "")
     with StubEndpoint() as endpoint:
         done = subprocess.run(command("--tasks", "t.jsonl", "--base-url", endpoint.url, "--model", "m",
-                                      python=("-S", "-I")), capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+                                      python=("-S", "-I", "-X", "dev")), capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), "no warning either"
 
 
 def test_help_imports_nothing_of_the_run_path() -> None:

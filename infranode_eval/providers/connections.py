@@ -24,6 +24,18 @@ class Response(NamedTuple):
     latency_s: float
 
 
+class _Kept:
+    """A thread's connection; its socket is closed when the thread ends."""
+
+    __slots__ = ("connection",)
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self.connection = connection
+
+    def __del__(self) -> None:
+        self.connection.close()
+
+
 class Connections:
     """POST requests to one host. Standard library only: http.client in threads is what costs least there.
 
@@ -64,9 +76,10 @@ class Connections:
 
     def _connection(self, deadline: float) -> http.client.HTTPConnection:
         """This thread's connection with an open socket: the kept one unless the endpoint has closed it."""
-        connection = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._new_connection()
+        kept = getattr(self._local, "kept", None)
+        if kept is None:
+            kept = self._local.kept = _Kept(self._new_connection())
+        connection = kept.connection
         if connection.sock is not None and _readable(connection.sock):   # between requests only an end is readable
             connection.close()
         if connection.sock is None:
