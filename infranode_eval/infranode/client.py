@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from infranode_eval.infranode.transport import load_httpx
 from lm_eval_task.errors import AuthError, InfraError, ProviderError, RateLimitedError, RefusedRequestError, UsageError
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ class Client:
             self._reconnect()
             raise InfraError(f"GET {request}: no complete answer within {self._deadline_s:g} s", sub="deadline")
         found = outcome[0]
-        if isinstance(found, _httpx().HTTPError):
+        if isinstance(found, load_httpx().HTTPError):
             raise InfraError(f"GET {request}: {type(found).__name__} ({found}); check network and base URL",
                              sub="connection") from None
         if isinstance(found, Exception):
@@ -148,7 +149,7 @@ class Client:
         return found
 
     def _connect(self) -> httpx.Client:
-        httpx = _httpx()
+        httpx = load_httpx()
         return httpx.Client(transport=self._transport, timeout=self._deadline_s, follow_redirects=False,
                             headers={"user-agent": self._user_agent, "accept": "application/json"})
 
@@ -157,14 +158,6 @@ class Client:
         hanging, self._http = self._http, self._connect()
         if self._transport is None:
             threading.Thread(target=hanging.close, daemon=True, name="infranode-close").start()
-
-
-def _httpx() -> Any:
-    try:
-        import httpx  # late: everything that only reads data files runs without it
-    except ImportError:
-        raise UsageError("talking to InfraNode needs httpx, which is not installed; run: pip install httpx") from None
-    return httpx
 
 
 def _decoded(response: httpx.Response) -> Any:

@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from infranode_eval.infranode.client import RECORDED_DATE, utc_day
+from infranode_eval.infranode.transport import load_httpx
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import canonical_json, read_json_lines
 
@@ -56,8 +57,7 @@ class Recording:
 
     def transport(self) -> httpx.BaseTransport:
         """An httpx transport that answers from the recording; DataError for a request that is not in it."""
-        import httpx  # late: reading a recording needs no httpx
-
+        httpx = load_httpx()
         prefix = urlsplit(self.base_url).path.rstrip("/")
         recording = self
 
@@ -126,8 +126,7 @@ class Recorder:
 
     def around(self, inner: httpx.BaseTransport | None = None) -> httpx.BaseTransport:
         """An httpx transport that asks `inner` (the network without one) and records what it answers."""
-        import httpx  # late: like every use of the network
-
+        httpx = load_httpx()
         inner = httpx.HTTPTransport() if inner is None else inner
         recorder = self
 

@@ -22,6 +22,7 @@ from infranode_eval.infranode import facts, routes
 from infranode_eval.infranode.envelope import Answer, Response, body_of, etag_of, refuse
 from infranode_eval.infranode.resources import PROFILES, Resources
 from infranode_eval.infranode.throttle import Reading, Throttle, unthrottled
+from infranode_eval.infranode.transport import load_httpx
 from infranode_eval.infranode.world import World
 from lm_eval_task.errors import BenchError
 
@@ -116,7 +117,7 @@ def _august_seconds(key: str) -> int:
 
 def transport(responder: Responder) -> httpx.BaseTransport:
     """An httpx transport around any responder; httpx is imported here, as in-process use needs none of it."""
-    import httpx
+    httpx = load_httpx()
 
     class InProcess(httpx.BaseTransport):
         def handle_request(self, request: httpx.Request) -> httpx.Response:
