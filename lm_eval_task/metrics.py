@@ -7,6 +7,7 @@ Source of every rule: specification, scoring ("The verdict, step by step", "Equa
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -192,9 +193,9 @@ def _unique(labels: Iterable[str]) -> tuple[str, ...]:
 # --- aggregates -------------------------------------------------------------------------------------------------------
 
 def mean(values: Iterable[bool | float]) -> float | None:
-    """Arithmetic mean; None for no value ("—" in tables, never 0)."""
+    """Arithmetic mean, rounded once (the same bits on every Python); None for no value ("—" in tables, never 0)."""
     values = list(values)
-    return sum(values) / len(values) if values else None
+    return math.fsum(values) / len(values) if values else None
 
 
 def ability(rows: Iterable[tuple[str, bool]]) -> float | None:

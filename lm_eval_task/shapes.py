@@ -45,8 +45,7 @@ def parts_of(message: Mapping[str, Any]) -> Parts:
         entries.append(_openai_entry(calls))
     if message.get("function_call"):
         entries.append(_function_entry(message["function_call"], "arguments"))
-    if isinstance(content, str):
-        texts.append(content)
+    texts += [text for text in (content, message.get("refusal")) if isinstance(text, str)]
     for blocks in (content, message.get("parts"), message.get("output")):
         for block in blocks if isinstance(blocks, list) else ():
             if isinstance(block, dict):
