@@ -1,0 +1,381 @@
+"""From a chat message to calls: shapes of providers, order of the rules, modes, texts that try to break the reader."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_task.parse import calls_from_message
+from lm_eval_task.records import Call, Reading
+from lm_eval_task.tools import read_tools
+
+TOOLS = read_tools(Path(__file__).parent / "data" / "reply_tools.json")
+W, BONN = Call("weather", {"slug": "koeln"}), Call("weather", {"slug": "bonn"})
+GOOD = '{"name": "weather", "arguments": {"slug": "koeln"}}'
+TAG = f"<tool_call>\n{GOOD}\n</tool_call>"
+
+
+def read(message: Any, mode: str = "native", finish: str | None = "stop") -> Reading:
+    if isinstance(message, str):
+        message = {"role": "assistant", "content": message}
+    return calls_from_message(message, TOOLS, mode, finish)
+
+
+def function(arguments: Any, name: str = "weather") -> dict[str, Any]:
+    return {"id": "c0", "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+# --- structured shapes (formats, section 1) ---------------------------------------------------------------------------
+
+SHAPES = [
+    ("OpenAI chat", {"content": None, "tool_calls": [function('{"slug": "koeln"}')]}),
+    ("OpenAI chat with text", {"content": "Moment …", "tool_calls": [function('{"slug": "koeln"}')]}),
+    ("OpenAI legacy", {"content": None, "function_call": {"name": "weather", "arguments": '{"slug": "koeln"}'}}),
+    ("OpenAI Responses", {"output": [
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "name": "weather", "arguments": '{"slug": "koeln"}', "call_id": "c0"}]}),
+    ("Anthropic", {"role": "assistant", "content": [
+        {"type": "text", "text": "Ich sehe nach."}, {"type": "tool_use", "id": "t", "name": "weather",
+                                                     "input": {"slug": "koeln"}}]}),
+    ("Gemini", {"parts": [{"text": "Ich sehe nach."}, {"functionCall": {"name": "weather",
+     "args": {"slug": "koeln"}}}]}),
+    ("Ollama", {"content": "", "tool_calls": [{"function": {"name": "weather", "arguments": {"slug": "koeln"}}}]}),
+]
+
+
+@pytest.mark.parametrize(("shape", "message"), SHAPES, ids=[s for s, _ in SHAPES])
+@pytest.mark.parametrize("mode", ["prompt", "native"])
+def test_structured_call_is_read_directly(shape: str, message: dict[str, Any], mode: str) -> None:
+    reading = read(message, mode)
+    assert reading.calls == (W,)
+    assert reading.attempted and not reading.broken and not reading.recovered
+
+
+ARGUMENTS = [
+    # (arguments of a native entry, value or None if unreadable, recovered, why)
+    ('{"slug": "koeln"}', {"slug": "koeln"}, False, "a JSON string"),
+    ({"slug": "koeln"}, {"slug": "koeln"}, False, "an object"),
+    (' {"slug": "koeln"}\n', {"slug": "koeln"}, False, "blanks around"),
+    ('"{\\"slug\\": \\"koeln\\"}"', {"slug": "koeln"}, True, "a string inside a string"),
+    (json.dumps(json.dumps('{"slug": "koeln"}')), None, False, "not a third time"),
+    ("", {}, False, "blank arguments are {}"), (None, {}, False, "null arguments are {}"), ("{}", {}, False, "{}"),
+    ("null", {}, False, "the text null is {}"), ("  ", {}, False, "blanks are {}"),
+    ('{"slug": "koeln"}{"slug": "koeln"}', {"slug": "koeln"}, True, "identical duplicates collapse"),
+    ('{"slug": "koeln"}{"slug": "bonn"}', None, False, "different ones do not"),
+    ('{"limit": 1}{"limit": true}', None, False, "1 and true are different"),
+    ("{'slug': 'koeln'}", {"slug": "koeln"}, True, "single quotes"),
+    ("{'open_only': True, 'note': None}", {"open_only": True, "note": None}, True, "Python words"),
+    ('{"slug": "koeln",}', {"slug": "koeln"}, True, "trailing comma"),
+    ('{"slug": "koeln"}"', {"slug": "koeln"}, True, "trailing quote"),
+    ('```json\n{"slug": "koeln"}\n```', {"slug": "koeln"}, True, "fence"),
+    ('{"slug": "koeln"} ja', None, False, "a word behind"),
+    ('{"slug": "koeln"', None, False, "open brace"), ('{"slug": "koe', None, False, "open string"), ("{", None, False,
+     "{"),
+    ('["koeln"]', None, False, "a list"), (["koeln"], None, False, "a list, decoded"), ("koeln", None, False, "a word"),
+    (5, None, False, "a number"), (True, None, False, "a boolean"), ("5", None, False, "digits"),
+    ('{"slug": NaN}', None, False, "NaN"), ('{"slug": -Infinity}', None, False, "Infinity"),
+    ('{"slug": 1e999}', None, False, "beyond every float"),
+    ('{"slug": "a", "slug": "b"}', None, False, "a key twice, different values"),
+    ('{"slug": "a", "slug": "a"}', {"slug": "a"}, False, "a key twice, the same value"),
+    ('{slug: "koeln"}', None, False, "a bare key"),
+    ("slug=koeln", None, False, "no JSON"),
+    ('{"slug": "K\\u00f6ln"}', {"slug": "Köln"}, False, "escapes"),
+    ('{"limit": ' + "9" * 5000 + "}", None, False, "more digits than int takes"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "value", "recovered", "why"), ARGUMENTS, ids=[a[3] for a in ARGUMENTS])
+def test_native_arguments(arguments: Any, value: dict[str, Any] | None, recovered: bool, why: str) -> None:
+    reading = read({"content": None, "tool_calls": [function(arguments, "nearby")]})
+    assert reading.attempted
+    if value is None:
+        assert reading.broken and reading.calls is None and reading.broken_name == "nearby", why
+    else:
+        assert reading.calls is not None and json.dumps(dict(reading.calls[0].arguments)) == json.dumps(value), why
+        assert reading.recovered is recovered
+        assert bool(reading.labels) >= recovered
+
+
+NAMES = [
+    ("weather", "weather"), (" weather ", "weather"), ("functions.weather", "weather"), ("functions.weather:0",
+     "weather"),
+    ("weather:12", "weather"), ("functions.erfunden:3", "erfunden"), ("geo.find-place", "geo.find-place"),
+    ("Weather", "Weather"), ("tools.weather", "tools.weather"),
+]
+
+
+@pytest.mark.parametrize(("given", "name"), NAMES, ids=[n[0] for n in NAMES])
+def test_native_name(given: str, name: str) -> None:
+    reading = read({"content": None, "tool_calls": [function("{}", given)]})
+    assert reading.calls == (Call(name, {}),)
+
+
+ENTRIES = [
+    ([function('{"slug": "koeln"}'), {"id": "x"}], (W,), False, "an entry without a function beside a complete call"),
+    ([None, function('{"slug": "koeln"}')], (W,), False, "null beside a complete call"),
+    ([{"id": "x"}], None, True, "alone it is an attempt"),
+    ([{"function": None}], None, True, "function null"),
+    ([function('{"slug": "koeln"}'), function("{", "pois")], (W,), True, "unreadable arguments beside a complete call"),
+    ([function('{"slug": "koeln"}'), function("{}", "")], (W,), True,
+     "a function without a name beside a complete call"),
+    ([function('{"slug": "koeln"}'), function('{"slug": "koeln"}')], (W, W), False, "two entries are two calls"),
+    ([], None, False, "an empty list is no attempt"),
+]
+
+
+@pytest.mark.parametrize(("entries", "calls", "broken", "why"), ENTRIES, ids=[e[3] for e in ENTRIES])
+def test_native_entries(entries: list[Any], calls: tuple[Call, ...] | None, broken: bool, why: str) -> None:
+    reading = read({"content": "", "tool_calls": entries})
+    assert (reading.calls, reading.broken, reading.attempted) == (calls, broken, bool(entries)), why
+
+
+def test_native_calls_win_over_text() -> None:
+    assert read({"content": TAG.replace("koeln", "bonn"), "tool_calls": [function('{"slug": "koeln"}')]}).calls == (W,)
+    assert read({"content": TAG, "tool_calls": []}).calls == (W,)
+    assert read({"content": TAG, "tool_calls": None}).calls == (W,)
+
+
+def test_malformed_finish_reason_is_an_attempt_whatever_else_is_there() -> None:
+    for message in ("", "Nein.", GOOD, {"content": None, "tool_calls": [function('{"slug": "koeln"}')]}):
+        for finish in ("malformed_function_call", "MALFORMED_FUNCTION_CALL", "malformed"):
+            reading = read(message, finish=finish)
+            assert reading.attempted and reading.broken
+
+
+# --- JSON in text: what is a call in which mode -----------------------------------------------------------------------
+
+J = json.dumps
+TEXTS = [
+    # (text, calls in prompted mode, calls in native mode, why); BROKEN = attempted and unreadable, None = no attempt
+    (GOOD, [W], [W], "bare object"),
+    (f"  \n{GOOD}\n ", [W], [W], "blanks around"),
+    (J([json.loads(GOOD)]), [W], [W], "list of one"),
+    (J([W.to_json(), BONN.to_json()]), [W, BONN], [W, BONN], "list of two"),
+    (f"```json\n{GOOD}\n```", [W], [W], "fence"),
+    (f"```\n{GOOD}\n```", [W], [W], "fence without a language"),
+    (f"```tool_call\n{GOOD}\n```", [W], [W], "fence with another language"),
+    (f"```json {GOOD} ```", [W], [W], "fence on one line"),
+    (f"```json\n{J([W.to_json(), BONN.to_json()])}\n```", [W, BONN], [W, BONN], "list in a fence"),
+    (f"Gern. {GOOD}", [W], None, "behind prose"),
+    (f"Ich rufe\n{GOOD}\nauf.", [W], None, "inside prose"),
+    (f"{GOOD} {J(BONN.to_json())}", [W, BONN], "BROKEN", "one after the other"),
+    (f"{GOOD}; {J(BONN.to_json())}", [W, BONN], "BROKEN", "joined by ;"),
+    (f"```json\n{GOOD}\n```\nund\n```json\n{J(BONN.to_json())}\n```", [W, BONN], "BROKEN", "several fences"),
+    (f"{GOOD}\n{GOOD}", [W], "BROKEN", "identical bare objects collapse in prompted mode"),
+    ('{"tool_calls": [' + GOOD + "]}", [W], [W], "tool_calls wrapper"),
+    ('{"function": ' + GOOD + "}", [W], [W], "function wrapper"),
+    (J([{"type": "function", "function": W.to_json()}]), [W], [W], "function wrapper in a list"),
+    ('{"name": "list_cities"}', [Call("list_cities")], [Call("list_cities")],
+     "an offered name without an arguments key"),
+    ('{"name": "list_cities", "arguments": null}', [Call("list_cities")], [Call("list_cities")], "null arguments"),
+    ('{"name": "list_cities", "arguments": ""}', [Call("list_cities")], [Call("list_cities")], "blank arguments"),
+    ('{"name": "erfunden", "arguments": {}}', [Call("erfunden")], [Call("erfunden")], "whole text: whatever its name"),
+    ('Etwa {"name": "erfunden", "arguments": {}}.', None, None, "inside prose: offered names only"),
+    ('{"name": "erfunden"}', None, None, "no arguments key: offered names only"),
+    ('{"name": "Anna", "input": 5}', None, None, "an arguments key needs an object or JSON string"),
+    ('{"name": 5, "arguments": {}}', None, None, "a name is a string"),
+    ('{"name": null}', [], [], "a deliberate no call"), ('{"name": ""}', [], [], "a deliberate no call"),
+    ("[]", [], [], "a deliberate no call"), ('{"tool_calls": []}', [], [], "a deliberate no call"),
+    ("{}", None, None, "an empty object says nothing"),
+    ('{"ort": "Köln"}', None, None, "no call"), ("[1, 2]", None, None, "no call"), ("12", None, None, "no call"),
+    ("{", None, None, "a brace alone does not start a call"), ("[", None, None, "nor does a bracket"),
+    ('{"', "BROKEN", "BROKEN", "a brace and a quote do"), ("[{", "BROKEN", "BROKEN", "a bracket and a brace do"),
+    ("[weather(", "BROKEN", "BROKEN", "a bracket and an offered name do"), ("[wetter(", None, None,
+     "another name does not"),
+    ('```json\n{"na', "BROKEN", "BROKEN", "behind a fence header"),
+    ('<think>x</think>{"na', "BROKEN", "BROKEN", "behind a closed thought"),
+    ('Gern: {"name": "weather", "arg', "BROKEN", None, "prompted mode: a quoted name key anywhere"),
+    ("Gern: {'tool': 'weather', 'arg", "BROKEN", None, "in single quotes, too"),
+    ('Gern: {"slug": "koeln", ', None, None, "no name key"),
+    ("Das sind {viele, Klammern}", None, None, "braces in prose"),
+    ('{"name": "weather", "arguments": "koeln"}', "BROKEN", "BROKEN", "an offered name with unreadable arguments"),
+    ('{"name": "weather", "arguments": ["koeln"]}', "BROKEN", "BROKEN", "an offered name with a list"),
+    ('{"name": "nearby", "arguments": {"slug": "k", "area": ' + GOOD + "}}",
+     [Call("nearby", {"slug": "k", "area": json.loads(GOOD)})], [Call("nearby", {"slug": "k",
+      "area": json.loads(GOOD)})],
+     "a call nested in a call is none of its own"),
+    ('Siehe {"daten": ' + GOOD + "}", None, None, "a call nested in another object is none"),
+    ('{"antwort": "Zwölf Grad."}', None, None, "an answer"),
+    ('{"name": "nearby", "arguments": {"slug": "k", "note": "<tool_call>{"}}', [Call("nearby", {
+        "slug": "k", "note": "<tool_call>{"})], [Call("nearby", {"slug": "k", "note": "<tool_call>{"})],
+     "an opener inside a string is data"),
+    ('{"name": "nearby", "arguments": {"slug": "k", "note": "<think>x</think>"}}', [Call("nearby", {
+        "slug": "k", "note": "<think>x</think>"})], [Call("nearby", {"slug": "k", "note": "<think>x</think>"})],
+     "thinking tags inside a string are data"),
+    ("Ich kann <tool_call> nicht nutzen.", "BROKEN", "BROKEN", "an opener is an attempt"),
+]
+KEYS = [({n: "weather", a: {"slug": "koeln"}}) for n in ("name", "tool", "tool_name", "function")
+        for a in ("arguments", "parameters", "args", "input", "tool_input")]
+
+
+@pytest.mark.parametrize(("text", "prompted", "native", "why"), TEXTS, ids=[f"{i} {t[3]}" for i, t in enumerate(TEXTS)])
+def test_json_text(text: str, prompted: Any, native: Any, why: str) -> None:
+    for mode, wanted in (("prompt", prompted), ("native", native)):
+        reading = read(text, mode)
+        if wanted == "BROKEN":
+            assert reading.broken and reading.attempted, (mode, why)
+            continue
+        assert not reading.broken, (mode, why)
+        assert reading.attempted is bool(wanted), (mode, why)
+        assert list(reading.calls or ()) == (wanted or []), (mode, why)
+
+
+@pytest.mark.parametrize("value", KEYS, ids=["-".join(k) for k in KEYS])
+def test_key_variants(value: dict[str, Any]) -> None:
+    assert read(J(value), "prompt").calls == (W,)
+    assert not read(J(value), "prompt").recovered
+    assert read("Gern: " + J(value), "prompt").calls == (W,)
+    assert read(J([value]), "native").calls == (W,)
+
+
+@pytest.mark.parametrize("length", range(len(GOOD)))
+def test_bare_json_cut_at_every_byte_is_never_a_call(length: int) -> None:
+    for mode in ("prompt", "native"):
+        for text in (GOOD[:length], "Gern: " + GOOD[:length], f"```json\n{GOOD[:length]}", f"[{GOOD}, {GOOD[:length]}"):
+            reading = read(text, mode)
+            assert not reading.calls or reading.broken
+
+
+# --- reasoning --------------------------------------------------------------------------------------------------------
+
+WRAPPERS = [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<seed:think>", "</seed:think>"),
+            ("[THINK]", "[/THINK]"), ("<|START_THINKING|>", "<|END_THINKING|>"), ("<|channel>thought\n", "<channel|>"),
+            ("", "</think>"), ("<|channel|>analysis<|message|>", "<|end|>")]
+
+
+@pytest.mark.parametrize(("opener", "closer"), WRAPPERS, ids=[o or "no opener" for o, _ in WRAPPERS])
+def test_a_draft_in_closed_reasoning_is_not_the_call(opener: str, closer: str) -> None:
+    draft = TAG.replace("koeln", "bonn")
+    for mode in ("prompt", "native"):
+        reading = read(f"{opener}Erst dachte ich {draft}{closer}{GOOD}", mode)
+        assert reading.calls == (W,)
+        assert not reading.truncated
+
+
+@pytest.mark.parametrize("opener", [o for o, _ in WRAPPERS if o], ids=[o for o, _ in WRAPPERS if o])
+@pytest.mark.parametrize("draft", [GOOD, TAG])
+def test_an_unclosed_block_is_never_searched(opener: str, draft: str) -> None:
+    for finish in ("stop", "length", None):
+        reading = read(f"{opener}Ich denke {draft}", "prompt", finish)
+        assert reading.truncated and not reading.calls and reading.lenient is None
+
+
+def test_reasoning_fields_are_thoughts_not_text() -> None:
+    for key in ("reasoning", "reasoning_content"):
+        reading = read({"content": "", key: GOOD})
+        assert reading.thought and not reading.text and reading.calls is None
+    blocks = [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": "Nein."}]
+    assert read({"content": blocks}).text == "Nein."
+
+
+# --- whatever comes, no exception, in linear time ---------------------------------------------------------------------
+
+SIZE = 100_000
+
+
+def repeated(unit: str, before: str = "", after: str = "") -> str:
+    return before + unit * (SIZE // len(unit)) + after
+
+
+LONG = {
+    "letters": repeated("a"), "blanks": repeated(" ", "x", "x"), "open braces": repeated("{"),
+    "open brackets": repeated("["),
+    "brace quote": repeated('{"'), "nested objects": repeated('{"a":'), "nested name keys": repeated('{"name":'),
+    "quotes": repeated('"'), "backslashes": repeated("\\", '{"a": "'), "objects": repeated('{"a": 1} '),
+    "calls": repeated(GOOD + " "), "list of calls": repeated(GOOD + ",", "[", GOOD + "]"), "think": repeated("<think>"),
+    "end of think": repeated("</think>"), "empty thoughts": repeated("<think></think>"), "fences": repeated("```"),
+    "fence headers": repeated("```json\n"), "harmony message": repeated("<|message|>"),
+    "harmony long headers": repeated("x" * 200 + "<|message|>"),
+    "harmony behind": repeated("a", "<|channel|>analysis<|message|>x<|end|>"), "channels": repeated("<|channel|>"),
+    "pythonic": repeated("[weather("), "pythonic calls": repeated("weather(slug='a'),", "["),
+    "ReAct": repeated("Action: x\n"),
+    "ReAct blanks": repeated(" ", "Action: weather\nAction Input:"), "lines": repeated(" \n"),
+    "mistral name": repeated("a", "[TOOL_CALLS]"), "mistral blanks": repeated(" ", "[TOOL_CALLS]a", "x"),
+    "mistral ids": repeated("a ", "[TOOL_CALLS]a[CALL_ID]"), "tag and letters": repeated("a.", "<tool_call>"),
+    "closers in a value": repeated("</parameter>x", "<tool_call><function=weather><parameter=slug>"),
+    "parameters": repeated("<parameter=slug>a</parameter>", "<tool_call><function=weather>"),
+    "functions": repeated("<function=a>"),
+    "gemma": repeated("a:[[", "<|tool_call>call:weather{"), "gemma keys": repeated("a,", "<|tool_call>call:weather{"),
+    "kimi blanks": repeated(" ", "<|tool_call_begin|>functions.a", "<|tool_call_argument_begin|>"),
+    "kimi names": repeated("functions.a:1", "<|tool_call_begin|>"), "digits": repeated("9",
+    '{"name": "nearby", "limit": '),
+    "marks": repeated("o\u0308", '{"name": "weather", "arguments": {"slug": "', '"}}'), "umlauts": repeated("ä"),
+    "commas": repeated(","), "empty objects": repeated("{}"), "German quotes": repeated("„"),
+    "backticks": repeated("`a"),
+    "question marks": repeated("?"), "sentences": repeated("Ich habe nichts angelegt. "),
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_long_text_is_read_in_linear_time(text: str) -> None:
+    """Quadratic readers need minutes for these; the bound is wide so that a slow machine passes."""
+    start = time.process_time()
+    for message in ({"content": text}, {"content": "", "reasoning": text},
+                    {"content": None, "tool_calls": [function(text)]}):
+        for mode in ("prompt", "native"):
+            read(message, mode)
+    assert time.process_time() - start < 6
+
+
+@pytest.mark.parametrize("text", [GOOD, TAG, "Das Wetter. "], ids=["object", "tag", "prose"])
+def test_a_megabyte_in_front_does_not_hide_the_call(text: str) -> None:
+    assert bool(read("Nun, also. " * 90_000 + text, "prompt").calls) is (text != "Das Wetter. ")
+
+
+DEEP = ["[" * 10_000 + "]" * 10_000, '{"a":' * 10_000 + "1" + "}" * 10_000, "[" * 10_000, '{"a":' * 10_000]
+
+
+@pytest.mark.parametrize("deep", DEEP, ids=["lists", "objects", "open lists", "open objects"])
+def test_deep_nesting_is_unreadable(deep: str) -> None:
+    message = '{"name": "nearby", "arguments": {"slug": "k", "tags": ' + deep + "}}"
+    for text in (message, f"<tool_call>{message}</tool_call>", f"[nearby(slug='k', tags={deep})]", "Gern: " + message,
+                 f"<|tool_call>call:nearby{{tags:{deep}}}<tool_call|>"):
+        for mode in ("prompt", "native"):
+            assert not read(text, mode).calls
+    assert read({"content": None, "tool_calls": [function(deep)]}).broken
+
+
+ODD = ["\x00", "\ud800", "\udfff\ud800", "\u202e", "\x1b[31m", "\ufeff", "\u2028", "\x85", "\u200b", "𝕨"]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=[ascii(o) for o in ODD])
+def test_odd_characters_are_data(odd: str) -> None:
+    call = Call("nearby", {"slug": "k", "note": f"a{odd}b"})
+    for ascii_only in (True, False):
+        text = json.dumps(call.to_json(), ensure_ascii=ascii_only)
+        if ascii_only or odd not in ("\x00", "\x1b[31m"):   # control characters stand in JSON escaped only
+            assert read(text, "prompt").calls == (call,)
+            assert read(f"<tool_call>{text}</tool_call>").calls == (call,)
+    for text in (odd, odd + GOOD, GOOD[:20] + odd + GOOD[20:], GOOD + odd):
+        read(text, "prompt")
+        read(text, "native")
+
+
+def test_random_text_never_raises_and_never_calls_an_unoffered_tool_in_prose() -> None:
+    rng = random.Random("infranode random text")
+    tokens = [*'{}[]()"\',:;=<>|/\\ \n', "name", "arguments", "weather", "slug", "koeln", "<tool_call>",
+    "</tool_call>", "null",
+              "<think>", "</think>", "```json", "```", "[TOOL_CALLS]", "[ARGS]", "<function=", "<parameter=", "\x00",
+              "\ud800",
+              "<|channel|>", "<|message|>", "analysis", "to=", "call:", "<|\"|>", "Action: ", "ä", "5", "true", GOOD,
+              TAG]
+    for _ in range(4000):
+        text = "".join(rng.choices(tokens, k=rng.randint(1, 30)))
+        for mode in ("prompt", "native"):
+            reading = read(text, mode, rng.choice(("stop", "length", None)))
+            assert reading.calls is None or all(c.name for c in reading.calls)
+            assert not (reading.broken and not reading.attempted)
+
+
+def test_random_bytes_never_raise() -> None:
+    rng = random.Random("infranode random bytes")
+    for _ in range(300):
+        text = rng.randbytes(rng.randint(0, 400)).decode("utf-8", rng.choice(("replace", "surrogateescape", "ignore")))
+        for message in (text, {"content": None, "tool_calls": [function(text, text or "x")]},
+        {"content": [{"text": text}]}):
+            read(message, rng.choice(("prompt", "native")))
