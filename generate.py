@@ -28,6 +28,7 @@ from infranode_eval.infranode import facts
 from infranode_eval.infranode.client import BASE_URL, CONTACT, Client
 from infranode_eval.infranode.recording import Recorder, read_recording
 from infranode_eval.infranode.snapshot import Snapshot
+from infranode_eval.terminal import Parser
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import BenchError, IncompleteError, UsageError
 from lm_eval_task.tools import data_file, read_tools
@@ -36,8 +37,8 @@ MOST_DROPPED = 0.5      # a source that loses more than this share of the candid
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _arguments(arguments)
     try:
+        chosen = _arguments(arguments)
         return _verify(chosen) if chosen.verify else _generate(chosen)
     except BenchError as error:
         print(f"generate: {error}", file=sys.stderr)
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="generate.py", description=(__doc__ or "").split("\n")[0])
+    parser = Parser("generate.py", __doc__)
     parser.add_argument("--source", choices=("live", "snapshot"), default="live",
                         help="the API at --base-url, or the embedded offline model (default: live)")
     parser.add_argument("--replay", metavar="FILE", help="answer from a recording instead of a source")

@@ -53,8 +53,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
     try:
+        options = parser().parse_args(arguments)
         found, notes = measure(options)
     except BenchError as error:
         complain("measure.py", str(error))

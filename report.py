@@ -22,10 +22,11 @@ from pathlib import Path
 from infranode_eval.archive import find_results, is_harness_output, read_json, run_from_json
 from infranode_eval.conformance import check_file
 from infranode_eval.figures import Summary, summarise
+from infranode_eval.harmless import clean
 from infranode_eval.harness_output import runs_from_harness
 from infranode_eval.published import published_section, read_published
 from infranode_eval.sections import report_sections
-from infranode_eval.tables import FORMATS, clean, render
+from infranode_eval.tables import FORMATS, render
 from infranode_eval.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError
@@ -48,8 +49,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = parser().parse_args(arguments)
     try:
+        options = parser().parse_args(arguments)
         if options.check:
             show(clean(check_file(options.check)) + "\n")
             return 0

@@ -23,6 +23,7 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
+from infranode_eval.terminal import Parser
 from lm_eval_task.errors import BenchError, UsageError
 
 if TYPE_CHECKING:
@@ -31,16 +32,8 @@ if TYPE_CHECKING:
 _HF_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
 
 
-class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line instead of printing the usage."""
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; see --help")
-
-
 def parser() -> argparse.ArgumentParser:
-    p = Parser(prog="run_eval.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-               allow_abbrev=False)
+    p = Parser("run_eval.py", __doc__)
     p.add_argument("--suite", default="single", help="default: single, the main suite")
     p.add_argument("--backend", help="openai (any /v1/chat/completions) or baseline; default: openai with --base-url")
     p.add_argument("--base-url", metavar="U", help="with or without /v1")

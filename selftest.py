@@ -18,6 +18,7 @@ from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
 from infranode_eval.mutations import Variant, mutations
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import ProviderOptions, Sampling
+from infranode_eval.terminal import Parser
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import BenchError
 from lm_eval_task.metrics import score_reply
@@ -33,8 +34,8 @@ class Surprise(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
     try:
+        options = _parser().parse_args(arguments)
         tools = read_tools(options.tools)
         tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
         counts = Counter(kind for task in tasks for kind in checked(task, tools))
@@ -53,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="selftest.py", description=__doc__.split("\n")[0])
+    parser = Parser("selftest.py", __doc__)
     parser.add_argument("--all", action="store_true", help="every row of the file, not only the core tasks")
     parser.add_argument("--tasks", metavar="FILE", help="another tasks.jsonl")
     parser.add_argument("--tools", metavar="FILE", help="another tools.json")

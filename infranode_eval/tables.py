@@ -6,11 +6,11 @@ and direction-changing characters become visible escapes, and Markdown's own cha
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from infranode_eval.harmless import clean, markdown
 from infranode_eval.statistics import Interval, wilson
 
 ABSENT = "—"            # no value: never a 0
@@ -65,33 +65,6 @@ def share(successes: float, n: int) -> str:
     if n < FEW:
         return f"{successes:g}/{n} {limits(interval, 0)}"
     return f"{percent(interval.estimate)} {limits(interval)}"
-
-
-# --- harmless text ----------------------------------------------------------------------------------------------------
-
-_INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))   # control, format (bidi, zero width), surrogates, separators
-
-
-def clean(text: str) -> str:
-    r"""One line that a terminal shows as it is: \x1b, \u202e and their kin are spelled out."""
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(_spelled(c) if unicodedata.category(c) in _INVISIBLE else c for c in text)
-
-
-def _spelled(character: str) -> str:
-    number = ord(character)
-    return f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}" if number < 0x10000 else f"\\U{number:08x}"
-
-
-_MARKDOWN = re.compile(r"[\\`*|~$#]|\](?=[(\[:])|(?<![^\W_])_|_(?![^\W_])")   # a bracket alone makes no link
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
-
-
-def markdown(text: str) -> str:
-    """`clean` text whose characters mean themselves in Markdown and in a table cell."""
-    escaped = _MARKDOWN.sub(lambda m: "\\" + m[0], clean(text))
-    return re.sub("[&<>]", lambda m: _HTML[m[0]], escaped)
 
 
 def width(text: str) -> int:

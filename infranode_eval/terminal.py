@@ -7,17 +7,19 @@ import os
 import sys
 from typing import NoReturn
 
-from infranode_eval.tables import clean
+from infranode_eval.harmless import clean
+from lm_eval_task.errors import UsageError
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse with the command's docstring as its description, kept as it is, and errors in one line."""
+    """argparse with the docstring as description, kept as it is; a wrong flag raises UsageError."""
 
     def __init__(self, prog: str, description: str | None) -> None:
-        super().__init__(prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+        super().__init__(prog=prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter,
+                         allow_abbrev=False)
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {clean(message)}; see --help\n")
+        raise UsageError(f"{clean(message)}; see --help")
 
 
 def show(text: str) -> None:

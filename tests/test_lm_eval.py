@@ -87,7 +87,8 @@ def test_oracle_gets_everything(manager, task):
 
 
 def test_silence_gets_nothing_where_a_call_is_expected(manager):
-    results = evaluate(manager, ["infranode_tools_de"], lambda _: "Das weiß ich nicht.")["results"]["infranode_tools_de"]
+    out = evaluate(manager, ["infranode_tools_de"], lambda _: "Das weiß ich nicht.")
+    results = out["results"]["infranode_tools_de"]
     assert results["call_match,none"] == results["ability,none"] == results["parsed,none"] == 0.0
 
 
@@ -133,8 +134,8 @@ def test_chat_template_and_system_instruction_leave_the_question_last(manager):
 
 def run_lm_eval(cwd, include_path, *args):
     env = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"} | {"HF_HUB_OFFLINE": "1"}
-    return subprocess.run([sys.executable, "-m", "lm_eval", "run", "--include_path", str(include_path), "--model", "dummy",
-                           "--tasks", "infranode_tools_de", "--limit", "2", *args], cwd=cwd, env=env,
+    return subprocess.run([sys.executable, "-m", "lm_eval", "run", "--include_path", str(include_path), "--model",
+                           "dummy", "--tasks", "infranode_tools_de", "--limit", "2", *args], cwd=cwd, env=env,
                           capture_output=True, text=True, timeout=300)
 
 

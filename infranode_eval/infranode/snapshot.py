@@ -24,6 +24,7 @@ from infranode_eval.infranode.resources import PROFILES, Resources
 from infranode_eval.infranode.throttle import Reading, Throttle, unthrottled
 from infranode_eval.infranode.transport import load_httpx
 from infranode_eval.infranode.world import World
+from infranode_eval.terminal import Parser
 from lm_eval_task.errors import BenchError
 
 if TYPE_CHECKING:
@@ -128,8 +129,7 @@ def transport(responder: Responder) -> httpx.BaseTransport:
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m infranode_eval.infranode.snapshot",
-                                     description="Serve the embedded offline API on 127.0.0.1.")
+    parser = Parser("python -m infranode_eval.infranode.snapshot", "Serve the embedded offline API on 127.0.0.1.")
     parser.add_argument("--port", type=int, default=8765, help="0 picks a free one (default: 8765)")
     parser.add_argument("--state", choices=facts.states(), default=facts.DEFAULT_STATE)
     parser.add_argument("--profile", choices=PROFILES, default="default")
@@ -146,8 +146,8 @@ def main(arguments: Sequence[str] | None = None, announce: Callable[[str], Any] 
     """Serve until Ctrl-C. Exit 0, or 2 with one line where the port cannot be had."""
     from infranode_eval.infranode.server import serve  # late: in-process use needs no server
 
-    chosen = _arguments(arguments)
     try:
+        chosen = _arguments(arguments)
         snapshot = Snapshot(chosen.state, chosen.profile, chosen.seed, chosen.throttle)
         serve(snapshot, chosen.port, announce)
     except BenchError as error:
