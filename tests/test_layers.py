@@ -171,4 +171,5 @@ def test_every_module_opens_with_one_sentence() -> None:
     for name, path in MODULES.items():
         text = ast.get_docstring(ast.parse(path.read_text("utf-8")))
         if path.read_text("utf-8").strip():
-            assert text and text.split("\n\n")[0].rstrip().endswith((".", ":", "?")), f"{name} does not say what it is for"
+            opening = (text or "").split("\n\n")[0].rstrip()
+            assert opening.endswith((".", ":", "?")), f"{name} does not say what it is for"

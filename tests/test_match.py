@@ -1,0 +1,186 @@
+"""Equality of calls: each row of the specification's table, both ways, and which fault an unequal call has."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infranode_eval.mutations import GERMAN
+from lm_eval_task.german import means
+from lm_eval_task.match import calls_equal, fault_of, json_equal, lenient_value, pairing
+from lm_eval_task.records import Call
+from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, THE_TWELVE, read_tools
+
+OWN = read_tools(Path(__file__).parent / "data" / "reply_tools.json")
+TOOLS = read_tools()
+
+JSON = [
+    (5, 5.0, True), (5, 6, False), (True, 1, False), (False, 0, False), ("5", 5, False), ("true", True, False),
+    (None, None, True), (None, False, False), (None, 0, False), ("", None, False), ("a", "a", True), ("a", "A", False),
+    ("ü", "u\u0308", True), ("a ", "a", False), ([1, 2], [1, 2], True), ([1, 2], [2, 1], False), ([1], [1, 1], False),
+    ([True], [1], False), ({"a": 1, "b": 2}, {"b": 2, "a": 1.0}, True), ({"a": 1}, {"a": 1, "b": None}, False),
+    ({"a": [{"b": 1}]}, {"a": [{"b": True}]}, False), ([], {}, False), (0, -0.0, True), (10**400, 10**400, True),
+    (10**400, 1.0, False), ({}, {}, True), ([[]], [[]], True), ("1e3", 1000, False),
+]
+
+
+@pytest.mark.parametrize(("a", "b", "equal"), JSON, ids=range(len(JSON)))
+def test_json_equality(a: Any, b: Any, equal: bool) -> None:
+    assert json_equal(a, b) is equal
+    assert json_equal(b, a) is equal
+
+
+def c(name: str, **arguments: Any) -> Call:
+    return Call(name, arguments)
+
+
+TABLE = [
+    # (actual, expected, equal, row of the table)
+    (c("nearby", slug="k", limit=5), c("nearby", slug="k", limit=5.0), True, "5 = 5.0"),
+    (c("nearby", slug="k", limit=5), c("nearby", slug="k", limit=6), False, "5 != 6"),
+    (c("nearby", slug="k", limit="5"), c("nearby", slug="k", limit=5), False, "'5' != 5"),
+    (c("nearby", slug="k", open_only=True), c("nearby", slug="k", open_only=1), False, "true != 1"),
+    (c("nearby", slug="k", area={"a": 1, "b": 2}), c("nearby", slug="k", area={"b": 2, "a": 1}), True, "key order"),
+    (c("nearby", slug="k", note="ä"), c("nearby", slug="k", note="a\u0308"), True, "NFC = NFD"),
+    (c("nearby", slug="k", note=None), c("nearby", slug="k"), True, "optional: null = omitted"),
+    (c("nearby", slug="k", limit=10), c("nearby", slug="k"), True, "optional: default = omitted"),
+    (c("nearby", slug="k", limit=10.0), c("nearby", slug="k"), True, "optional: default as a float"),
+    (c("nearby", slug="k", open_only=False), c("nearby", slug="k"), True, "optional: false is the default"),
+    (c("nearby", slug="k", open_only=0), c("nearby", slug="k"), False, "0 is not the default false"),
+    (c("nearby", slug="k", note=""), c("nearby", slug="k"), False, "optional: '' != omitted"),
+    (c("nearby", slug="k", tags=[]), c("nearby", slug="k"), False, "optional: [] != omitted"),
+    (c("transit_departures", slug="koeln", stop_id=None), c("transit_departures", slug="koeln"), True, "default null"),
+    (c("weather", slug=None), c("weather", slug="koeln"), False, "required: null = missing"),
+    (c("weather"), c("weather", slug="koeln"), False, "required: absent"),
+    (c("weather", slug="KOELN"), c("weather", slug="koeln"), True, "slug: ASCII case"),
+    (c("weather", slug="Koeln"), c("weather", slug="koeln"), True, "slug: ASCII case"),
+    (c("weather", slug="Köln"), c("weather", slug="koeln"), False, "slug: umlauts"),
+    (c("weather", slug="koln"), c("weather", slug="koeln"), False, "slug: missing umlaut"),
+    (c("weather", slug="\u212aoeln"), c("weather", slug="koeln"), False, "slug: the Kelvin sign is no ASCII K"),
+    (c("weather", slug="halle"), c("weather", slug="halle-saale"), False, "slug: short form"),
+    (c("weather", slug="halle-saale-x"), c("weather", slug="halle-saale"), False, "slug: long form"),
+    (c("weather", slug="halle saale"), c("weather", slug="halle-saale"), False, "slug: inner blank"),
+    (c("weather", slug=" koeln"), c("weather", slug="koeln"), False, "slug: edge blank"),
+    (c("weather", slug="koeln\n"), c("weather", slug="koeln"), False, "slug: newline"),
+    (c("weather", slug="hallesaale"), c("weather", slug="halle-saale"), False, "slug: punctuation"),
+    (c("weather", slug="halle_saale"), c("weather", slug="halle-saale"), False, "slug: punctuation"),
+    (c("compare", resource="air", cities="bonn, Koeln"), c("compare", resource="air", cities="koeln,bonn"), True,
+     "cities: order, blanks, case"),
+    (c("compare", resource="air", cities="koeln,bonn,bonn"), c("compare", resource="air", cities="koeln,bonn"), False,
+     "cities: duplicates"),
+    (c("compare", resource="air", cities=["koeln", "bonn"]), c("compare", resource="air", cities="koeln,bonn"), False,
+     "cities: a list"),
+    (c("compare", resource="air", cities="koeln,bonn,"), c("compare", resource="air", cities="koeln,bonn"), False,
+     "cities: an empty entry"),
+    (c("compare", resource="air", cities="köln,bonn"), c("compare", resource="air", cities="koeln,bonn"), False,
+     "cities: umlauts"),
+    (c("compare", resource="air", cities="koeln bonn"), c("compare", resource="air", cities="koeln,bonn"), False,
+     "cities: blanks instead of commas"),
+    (c("compare", resource="AIR", cities="koeln"), c("compare", resource="air", cities="koeln"), False,
+     "resource: case"),
+    (c("pois", slug="koeln", type="School"), c("pois", slug="koeln", type="school"), False, "type: case"),
+    (c("pois", slug="koeln", type="Schule"), c("pois", slug="koeln", type="school"), False, "type: German"),
+    (c("get_city_resource", slug="koeln", resource="Parking"), c("get_city_resource", slug="koeln", resource="parking"),
+     False, "resource: case"),
+    (c("station_board_departures", eva="08000207"), c("station_board_departures", eva="8000207"), False,
+     "eva: leading zeros"),
+    (c("station_board_departures", eva="8000207 "), c("station_board_departures", eva="8000207"), False, "eva: exact"),
+    (c("station_board_departures", eva=8000207), c("station_board_departures", eva="8000207"), False, "eva: a string"),
+    (c("transit_departures", slug="koeln", stop_id="DE:1:2"), c("transit_departures", slug="koeln", stop_id="de:1:2"),
+     False, "stop_id: exact"),
+    (c("weather", slug="koeln", x=None), c("weather", slug="koeln"), False, "unexpected argument: any, even null"),
+    (c("list_cities", limit=5), c("list_cities"), False, "unexpected argument"),
+    (c("sources"), c("list_cities"), False, "another tool"),
+    (c("nearby", slug="KOELN"), c("nearby", slug="koeln"), False, "another tool than the twelve: JSON equality only"),
+]
+
+
+@pytest.mark.parametrize(("actual", "expected", "equal", "row"), TABLE,
+                         ids=[f"{i} {t[3]}" for i, t in enumerate(TABLE)])
+def test_table_of_equalities(actual: Call, expected: Call, equal: bool, row: str) -> None:
+    assert calls_equal(OWN, actual, expected) is equal, row
+
+
+@pytest.mark.parametrize("row", [t for t in TABLE if not t[2]], ids=lambda t: t[3])
+def test_an_unequal_call_has_a_fault(row: tuple[Call, Call, bool, str]) -> None:
+    fault = fault_of(OWN, row[0], row[1])
+    assert fault.outcome in ("wrong_tool", "missing_args", "hallucinated_arg", "type_error", "wrong_args")
+    assert (fault.sub is not None) is (fault.outcome == "wrong_args")
+
+
+def test_every_gold_equals_itself() -> None:
+    for tool in TOOLS.tools:
+        call = Call(tool.name, {p: s.get("enum", ["koeln"])[0] for p, s in tool.properties.items()})
+        assert calls_equal(TOOLS, call, call)
+
+
+# --- the word table ---------------------------------------------------------------------------------------------------
+
+KEYS = sorted({*TOOLS.by_name["get_city_resource"].properties["resource"]["enum"], *COMPARE_RESOURCES, *POI_TYPES})
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_every_key_and_type_has_a_german_word(key: str) -> None:
+    assert means(GERMAN[key], key)
+    assert means(GERMAN[key].lower(), key)
+    assert not means(key + "-x", key)
+
+
+def test_a_word_stands_for_its_own_key_only() -> None:
+    assert not means("Apotheke", "hospital")
+    assert not means("Wetter", "air")
+
+
+# --- matching ---------------------------------------------------------------------------------------------------------
+
+def best(edges: list[list[bool]]) -> int:
+    """Size of a maximum matching by trying every assignment."""
+    rows, columns = len(edges), len(edges[0]) if edges else 0
+    if not rows or not columns:
+        return 0
+    if rows > columns:
+        return best([list(column) for column in zip(*edges, strict=True)])
+    return max(sum(edges[r][chosen[r]] for r in range(rows)) for chosen in itertools.permutations(range(columns), rows))
+
+
+def test_matching_is_maximal_and_uses_each_call_once() -> None:
+    rng = random.Random("infranode matching")
+    for _ in range(400):
+        actual, expected = rng.randint(1, 5), rng.randint(1, 5)
+        edges = [[rng.random() < 0.4 for _ in range(expected)] for _ in range(actual)]
+        partners = pairing(lambda a, e, edges=edges: edges[a][e], actual, expected)
+        pairs = [(a, e) for a, e in enumerate(partners) if e is not None]
+        assert all(edges[a][e] for a, e in pairs)
+        assert len({e for _, e in pairs}) == len(pairs) == best(edges)
+
+
+def test_matching_needs_augmenting_paths() -> None:
+    assert pairing(lambda a, e: [[True, True], [True, False]][a][e], 2, 2) == [1, 0]
+
+
+# --- lenient values ---------------------------------------------------------------------------------------------------
+
+LENIENT = [
+    ({"type": "integer"}, "5", 5), ({"type": "integer"}, "-5", -5), ({"type": "integer"}, "5.0", "5.0"),
+    ({"type": "integer"}, "fünf", "fünf"), ({"type": "number"}, "5", 5), ({"type": "boolean"}, "true", True),
+    ({"type": "boolean"}, "False", False), ({"type": "boolean"}, "ja", "ja"), ({"type": "boolean"}, 1, 1),
+    ({"type": "string"}, 8000207, "8000207"), ({"type": "string"}, True, True), ({"type": "string"}, 2.5, 2.5),
+    ({"type": "string"}, ["a", "b"], "a,b"), ({"type": "string"}, ["a", 1], ["a", 1]), ({"type": "string"}, "5", "5"),
+    ({"type": ["string", "null"]}, 5, "5"), ({"type": "array"}, "a,b", "a,b"), ({}, "5", "5"),
+    ({"type": "integer"}, "9" * 5000, "9" * 5000), ({"type": "string"}, {"a": 1}, {"a": 1}), ({"type": "integer"}, "٣",
+     "٣"),
+]
+
+
+@pytest.mark.parametrize(("schema", "value", "wanted"), LENIENT, ids=range(len(LENIENT)))
+def test_lenient_value(schema: dict[str, Any], value: Any, wanted: Any) -> None:
+    got = lenient_value(schema, value)
+    assert (type(got), got) == (type(wanted), wanted)
+
+
+def test_the_rules_hang_on_the_twelve() -> None:
+    assert {t.name for t in TOOLS.tools} == THE_TWELVE
