@@ -64,14 +64,29 @@ class Tool:
         required = parameters.get("required", []) if isinstance(parameters, dict) else None
         if not isinstance(properties, dict) or not all(isinstance(p, dict) for p in properties.values()):
             raise DataError(f'tool {name}: "parameters" must be a JSON Schema with an object "properties"')
-        if not isinstance(required, list) or not all(r in properties for r in required):
+        if not isinstance(required, list) or not all(isinstance(r, str) and r in properties for r in required):
             raise DataError(f'tool {name}: "required" must list names from "properties"')
+        for parameter, schema in properties.items():
+            _check_property(f"tool {name}: parameter {parameter}", schema)
         return cls(name, function.get("description") or "", parameters, properties, tuple(required))
 
     def to_json(self) -> dict[str, Any]:
         """The OpenAI shape, as `tools=` takes it."""
         return {"type": "function", "function": {"name": self.name, "description": self.description,
                                                  "parameters": self.parameters}}
+
+
+_TYPE_NAMES = frozenset(("string", "number", "integer", "boolean", "array", "object", "null"))
+
+
+def _check_property(where: str, schema: Mapping[str, Any]) -> None:
+    """Raise DataError for a "type" or "enum" that JSON Schema does not know; other keywords are not read."""
+    types = schema.get("type", [])
+    for name in [types] if isinstance(types, str) else types if isinstance(types, list) else [types]:
+        if not isinstance(name, str) or name not in _TYPE_NAMES:
+            raise DataError(f'{where}: "type" must name JSON types ({", ".join(sorted(_TYPE_NAMES))}), found {types!r}')
+    if not isinstance(schema.get("enum", []), list):
+        raise DataError(f'{where}: "enum" must be a list, found {schema["enum"]!r}')
 
 
 @dataclass(frozen=True, slots=True)
