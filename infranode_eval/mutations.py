@@ -47,7 +47,7 @@ def _meant(tools: Toolset, call: Call) -> dict[str, Any]:
     for name, value in call.arguments.items():
         schema = tool.properties.get(name) if tool else None
         optional = schema is not None and name not in tool.required
-        if optional and (value is None or ("default" in schema and _plain(value) == _plain(schema["default"]))):
+        if optional and (value is None or _is_default(schema, value)):
             continue
         if call.name in THE_TWELVE and isinstance(value, str) and name == "slug":
             value = _lower(value)
@@ -55,6 +55,10 @@ def _meant(tools: Toolset, call: Call) -> dict[str, Any]:
             value = sorted(_lower(city.strip()) for city in value.split(","))
         result[name] = _plain(value, call.name not in THE_TWELVE)
     return result
+
+
+def _is_default(schema: Mapping[str, Any], value: Any) -> bool:
+    return "default" in schema and canonical_json(_plain(value)) == canonical_json(_plain(schema["default"]))
 
 
 def _plain(value: Any, free_text: bool = True) -> Any:
@@ -153,7 +157,7 @@ def _mutants(tools: Toolset, call: Call) -> Iterator[Mutant]:
             if not type_allowed(schema, value):
                 yield "type changed", Call(call.name, {**arguments, name: value}), "type_error", None
         for kind, value, sub in _wrong_values(tool, name, arguments[name]):
-            omitted = name not in tool.required and "default" in schema and value == schema["default"]
+            omitted = name not in tool.required and _is_default(schema, value)
             outcome = "missing_args" if omitted else "wrong_args"   # an explicit default is as good as nothing
             yield kind, Call(call.name, {**arguments, name: value}), outcome, None if omitted else sub
 

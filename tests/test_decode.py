@@ -22,6 +22,7 @@ READABLE = [
     ('{"a": 1,}', {"a": 1}, True, "trailing comma in an object"), ("[1, 2,]", [1, 2], True, "trailing comma in a list"),
     ('{"a": [1,],}', {"a": [1]}, True, "nested trailing commas"), ('{"a": 1}"', {"a": 1}, True, "trailing quote"),
     ('{"a": 1}\'', {"a": 1}, True, "trailing single quote"), ("[1]``", [1], True, "trailing backticks"),
+    ("[" + "[1]," * 500 + "[{}]]", [*([[1]] * 500), [{}]], False, "many brackets, hardly nested"),
     ('{"a": -0.5e-3}', {"a": -0.0005}, False, "a number"),
 ]
 

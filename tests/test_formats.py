@@ -512,6 +512,11 @@ RULES = [
         'koeln<|close|>argument<|sep|><|open|>argument key="limit" type="string"<|sep|>3<|close|>argument<|sep|>'
         "<|close|>call<|sep|><|close|>tools<|sep|>",
      [Call("nearby", {"slug": "koeln", "limit": "3"})], "nor is Kimi K3"),
+    (5, '<｜DSML｜invoke name="nearby"><｜DSML｜parameter name="slug" string="true">koeln</｜DSML｜parameter>'
+        '<｜DSML｜parameter name="limit" string="false"> 3\n</｜DSML｜parameter></｜DSML｜invoke>',
+     [Call("nearby", {"slug": "koeln", "limit": 3})], "blanks around a typed value"),
+    (5, '<｜DSML｜invoke name="nearby"><｜DSML｜parameter name="limit" string="false">drei</｜DSML｜parameter>'
+        "</｜DSML｜invoke>", None, "a typed value that is no JSON"),
     (10, "<seed:tool_call><function=weather><parameter=slug>koeln</parameter></function></seed:tool_call>", [OK],
      "without newlines"),
     (5, '<|tool_call>call:nearby{slug:<|"|>koeln<|"|>,tags:[<|"|>Eis, Kaffee<|"|>,<|"|>Park<|"|>]}<tool_call|>',

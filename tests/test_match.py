@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from infranode_eval.mutations import GERMAN
+from infranode_eval.mutations import GERMAN, meaning, native_reply
 from lm_eval_task.german import means
 from lm_eval_task.match import calls_equal, fault_of, json_equal, lenient_value, pairing
-from lm_eval_task.records import Call
-from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, THE_TWELVE, read_tools
+from lm_eval_task.metrics import score_reply
+from lm_eval_task.records import Call, Task
+from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, THE_TWELVE, call_problem, read_tools
 
 OWN = read_tools(Path(__file__).parent / "data" / "reply_tools.json")
 TOOLS = read_tools()
@@ -184,3 +185,50 @@ def test_lenient_value(schema: dict[str, Any], value: Any, wanted: Any) -> None:
 
 def test_the_rules_hang_on_the_twelve() -> None:
     assert {t.name for t in TOOLS.tools} == THE_TWELVE
+
+
+# --- a second implementation agrees -----------------------------------------------------------------------------------
+
+POOL: dict[str, list[Any]] = {
+    "slug": ["koeln", "KOELN", "bonn", "köln", " koeln", "", None, 5], "type": ["school", "School", "Schule", "police"],
+    "resource": ["weather", "air-uba", "charging", "Wetter", "nix"], "eva": ["8000207", "08000207", 8000207, "x"],
+    "cities": ["koeln,bonn", "bonn, Koeln", "koeln,bonn,bonn", ["koeln", "bonn"], "koeln"], "text": ["x", "X"],
+    "stop_id": ["de:1:2", None, "", "DE:1:2"], "radius_km": [5, 5.0, 2.5, "2.5", None, True], "extra": [1, None],
+    "limit": [10, 10.0, 3, "3", True, None], "open_only": [False, 0, True, "true", None],
+    "note": ["ä", "a\u0308", "", None, "x"], "tags": [[], ["a"], ["a", "b"], "a", None],
+    "area": [{}, {"a": 1}, {"a": 1.0}, {"a": True}, None],
+}
+
+
+def random_call(rng: random.Random, valid: bool) -> Call:
+    while True:
+        tool = rng.choice(OWN.tools)
+        names = [p for p in tool.properties if p in tool.required or rng.random() < 0.5]
+        arguments = {p: rng.choice(POOL[p]) for p in names if valid or rng.random() > 0.1}
+        if not valid and rng.random() < 0.05:
+            arguments["extra"] = rng.choice(POOL["extra"])
+        if not valid or call_problem(OWN, Call(tool.name, arguments)) is None:
+            return Call(tool.name, arguments)
+
+
+def test_the_verdict_agrees_with_a_second_implementation_of_equality() -> None:
+    rng = random.Random("infranode equality")
+    equal = 0
+    for _ in range(5000):
+        gold = tuple(random_call(rng, valid=True) for _ in range(rng.choice((1, 1, 1, 2, 3))))
+        actual = [random_call(rng, valid=False) for _ in range(rng.choice((1, 2)))]
+        if rng.random() < 0.7:   # one argument of the gold changed, calls in any order
+            actual = rng.sample(gold, len(gold))
+            changed = dict(actual[0].arguments)
+            if changed:
+                name = rng.choice(list(changed))
+                changed[name] = rng.choice(POOL[name])
+            actual[0] = Call(actual[0].name, changed)
+        same = meaning(OWN, actual) == meaning(OWN, gold)
+        equal += same
+        score = score_reply(Task("t", "?", gold), native_reply(actual), OWN, "native")
+        assert score.call_match is same, (gold, actual, score)
+        assert not same or all((score.parsed, score.tool_match, score.args_match, score.request_match,
+                                score.lenient_call_match))
+        assert (score.sub is not None) is (score.outcome == "wrong_args")
+    assert 500 < equal < 4500, "both verdicts occur often"

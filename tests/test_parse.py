@@ -241,6 +241,40 @@ def test_bare_json_cut_at_every_byte_is_never_a_call(length: int) -> None:
             assert not reading.calls or reading.broken
 
 
+def test_a_broken_object_beside_a_complete_call_spoils_it_and_keeps_it_on_record() -> None:
+    for text in (f'Erst {GOOD}, dann {{"name": "wea', f'Erst {GOOD}, dann {{"name": "pois", "arguments": 5}}.'):
+        reading = read(text, "prompt")
+        assert reading.broken and reading.calls == (W,)
+
+
+POIS = Call("pois", {"slug": "essen", "type": "school"})
+PIECES = [
+    # (a piece of a prompted reply, the calls it holds, is it an unreadable attempt)
+    ("Ich sehe nach:", [], False), ("Das {ist} [nichts] (gar) nichts.", [], False), ("Umlaute: äöüß „so“ – 🚲", [],
+     False),
+    (GOOD, [W], False), (J(POIS.to_json()), [POIS], False), (f"```json\n{GOOD}\n```", [W], False),
+    (J([W.to_json(), BONN.to_json()]), [W, BONN], False), ('{"tool": "list_cities"}', [Call("list_cities")], False),
+    ('{"daten": {"name": "weather", "arguments": {}}}', [], False), ('{"name": "Anna", "alter": 5}', [], False),
+    ("[1, 2, 3]", [], False), ('{"name": null}', [], False), ('{"name": "weather", "arguments": {"slug": x}}', [],
+     True),
+    ('{"name": "weather", "arguments": 5}', [], True),
+]
+
+
+def test_prompted_replies_of_several_pieces() -> None:
+    """Calls come in order, identical ones once; one unreadable attempt spoils the reply; prose changes nothing."""
+    rng = random.Random("infranode pieces")
+    for _ in range(3000):
+        chosen = rng.choices(PIECES, k=rng.randint(2, 5))
+        reading = read("Nun: " + "\n".join(piece for piece, _, _ in chosen), "prompt")
+        calls = [call for _, found, _ in chosen for call in found]
+        distinct = [c for i, c in enumerate(calls) if c not in calls[:i]]
+        assert reading.broken is any(broken for _, _, broken in chosen), chosen
+        if not reading.broken:
+            assert list(reading.calls or ()) == distinct, chosen
+            assert reading.recovered is (len(distinct) < len(calls)), chosen
+
+
 # --- reasoning --------------------------------------------------------------------------------------------------------
 
 WRAPPERS = [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("<seed:think>", "</seed:think>"),
