@@ -474,6 +474,11 @@ RULES = [
      [Call("nearby", {"slug": "koeln", "note": "a"})], "blanks between elements"),
     (13, "<tool_call><function=nearby><parameter=slug>koeln</parameter><parameter=note>a", None, "an open value"),
     (13, "<tool_call><function=nearby><parameter=slug>koeln</parameter>", None, "an open function element"),
+    (10,
+     "<tool_calls:hy><tool_call:hy>weather<tool_sep:hy><arg_key:hy>slug</arg_key:hy><arg_value:hy>koeln</arg_value:hy>"
+         "</tool_call:hy></tool_calls:hy>", [OK], "Hunyuan's token names may carry a suffix"),
+    (12, "[geo.find-place(text='it\\'s')]", [Call("geo.find-place", {"text": "it's"})], "a Python escape"),
+    (12, "[geo.find-place(text=\"it\\'s\")]", [Call("geo.find-place", {"text": "it's"})], "in double quotes, too"),
     (15, 'Moment. <tool_call>{"name": "weather", "arguments": {"slug": "koeln"}}</tool_call> So, fertig: '
          '{"a": 1}', [OK],
      "prose behind a complete call is ignored"),

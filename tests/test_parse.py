@@ -42,6 +42,9 @@ SHAPES = [
     ("Anthropic", {"role": "assistant", "content": [
         {"type": "text", "text": "Ich sehe nach."}, {"type": "tool_use", "id": "t", "name": "weather",
                                                      "input": {"slug": "koeln"}}]}),
+    ("Gemini with a thought", {"parts": [
+        {"thought": True, "text": TAG.replace("koeln", "bonn")}, {"functionCall": {"name": "weather",
+                                                                                   "args": {"slug": "koeln"}}}]}),
     ("Gemini", {"parts": [{"text": "Ich sehe nach."}, {"functionCall": {"name": "weather",
      "args": {"slug": "koeln"}}}]}),
     ("Ollama", {"content": "", "tool_calls": [{"function": {"name": "weather", "arguments": {"slug": "koeln"}}}]}),
