@@ -174,6 +174,12 @@ def test_step(step: str, reply: Any, gold: list[Call], keywords: dict[str, Any],
     assert score.failed is (wanted == "------")
 
 
+@pytest.mark.xfail(strict=True, reason="F19: an end token that leaked passes for a text")
+@pytest.mark.parametrize("text", ["<|im_end|>", "<|eot_id|>\n", "<think></think>\n<|im_end|>"])
+def test_an_end_token_alone_is_an_empty_reply(text: str) -> None:
+    assert judge(text).outcome == "empty_reply"
+
+
 FILTERED = [
     ("", [], "infra_error", "content_filter"), ("  ", [W], "infra_error", "content_filter"),
     ("Das darf ich nicht.", [], "abstain_ok", None), ("Das darf ich nicht.", [W], "no_call", None),
@@ -493,6 +499,7 @@ MODES = [
     ('[weather(slug="koeln")]', "ok_recovered", "ok_recovered", "pythonic"),
     ('```python\n[weather(slug="koeln")]\n```', "ok_recovered", "ok_recovered", "pythonic in a fence"),
     (GOOD + "<|eot_id|>", "ok", "ok_recovered", "an end token behind the object is no text"),
+    (GOOD + "<|im_end|>\n<|endoftext|>\n", "ok", "ok_recovered", "several, with blanks between"),
     (GOOD + "<|im_end|>", "ok", "ok_recovered", "nor is another family's"),
     ('[wetter(slug="koeln")]', "no_call", "no_call", "pythonic: only offered names count"),
     ('[weather(slug="koeln"', "malformed_call", "malformed_call", "pythonic, cut"),

@@ -228,6 +228,32 @@ def test_json_text(text: str, prompted: Any, native: Any, why: str) -> None:
         assert list(reading.calls or ()) == (wanted or []), (mode, why)
 
 
+NOTES = [
+    # (text, mode, labels): the names are ours; each says what the reading took
+    (GOOD, "prompt", ()), (GOOD, "native", ("bare_json",)), (f"[{GOOD}]", "prompt", ("list_of_one",)),
+    (J([W.to_json(), BONN.to_json()]), "prompt", ()), (f"```\n{GOOD}\n```", "prompt", ("fenced_json",)),
+    (f"Gern: {GOOD}", "prompt", ("prose_around",)), ('{"tool": "list_cities", "args": {}}', "prompt", ("other_keys",)),
+    ('{"name": "list_cities"}', "prompt", ("no_arguments_key",)),
+    ('{"name": "list_cities", "arguments": null}', "prompt", ("empty_arguments",)),
+    ('{"name": "functions.list_cities:0", "arguments": {}}', "prompt", ("name_affix",)),
+    (f"<think>Hm</think>{GOOD}", "prompt", ("reasoning_removed",)), (f"{GOOD}\n{GOOD}", "prompt",
+                                                                    ("prose_around", "duplicate_collapsed")),
+    (GOOD.replace('"', "'"), "prompt", ("single_quotes",)), (GOOD[:-1] + ",}", "prompt", ("trailing_comma",)),
+    (GOOD + '"', "prompt", ("trailing_quotes",)), (TAG, "prompt", ("tool_call_tag",)), ("Nein.", "prompt", ()),
+]
+
+
+@pytest.mark.parametrize(("text", "mode", "labels"), NOTES, ids=range(len(NOTES)))
+def test_every_step_of_a_reading_leaves_its_label(text: str, mode: str, labels: tuple[str, ...]) -> None:
+    assert read(text, mode).labels == labels
+
+
+def test_a_native_reading_without_any_step_has_no_label() -> None:
+    assert read({"content": None, "tool_calls": [function('{"slug": "koeln"}')]}).labels == ()
+    assert read({"content": None, "tool_calls": [function("", "functions.list_cities:0")]}).labels == (
+        "name_affix", "empty_arguments")
+
+
 @pytest.mark.parametrize("value", KEYS, ids=["-".join(k) for k in KEYS])
 def test_key_variants(value: dict[str, Any]) -> None:
     assert read(J(value), "prompt").calls == (W,)
