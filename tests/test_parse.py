@@ -210,10 +210,18 @@ TEXTS = [
     ('{"name": "nearby", "arguments": {"slug": "k", "note": "<think>x</think>"}}', [Call("nearby", {
         "slug": "k", "note": "<think>x</think>"})], [Call("nearby", {"slug": "k", "note": "<think>x</think>"})],
      "thinking tags inside a string are data"),
+    ('Gern: {"name": "nearby", "arguments": {"slug": "k", "note": "<tool_call>{"}} so.',
+     [Call("nearby", {"slug": "k", "note": "<tool_call>{"})], None, "an opener inside JSON in prose is data"),
     ("Ich kann <tool_call> nicht nutzen.", "BROKEN", "BROKEN", "an opener is an attempt"),
 ]
 KEYS = [({n: "weather", a: {"slug": "koeln"}}) for n in ("name", "tool", "tool_name", "function")
         for a in ("arguments", "parameters", "args", "input", "tool_input")]
+
+
+@pytest.mark.xfail(strict=True, reason="F21: an opener inside JSON hides the real one behind it")
+@pytest.mark.parametrize("mode", ["prompt", "native"])
+def test_an_opener_inside_json_does_not_hide_the_one_behind_it(mode: str) -> None:
+    assert read('Etwa {"a": "<tool_call>"}, danach ' + TAG, mode).calls == (W,)
 
 
 @pytest.mark.parametrize(("text", "prompted", "native", "why"), TEXTS, ids=[f"{i} {t[3]}" for i, t in enumerate(TEXTS)])
