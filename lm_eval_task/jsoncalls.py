@@ -151,7 +151,7 @@ def call_of_object(value: dict[str, Any], tools: Toolset, whole: bool) -> Found 
     if name not in tools and not (whole and present):
         return None
     filled = [k for k in present if value[k] not in (None, "", {})] or present
-    if len({canonical_json(value[k]) for k in filled}) > 1:
+    if len(filled) > 1 and len({canonical_json(value[k]) for k in filled}) > 1:
         return BROKEN
     arguments = read_arguments(value[filled[0]]) if filled else Arguments({}, ("no_arguments_key",))
     if arguments is None:

@@ -106,6 +106,9 @@ def _equality(tool: Tool, parameter: str) -> Equality:
 
 def calls_equal(tools: Toolset, actual: Call, expected: Call) -> bool:
     """Same tool, same arguments."""
+    if actual.name == expected.name and actual.arguments == expected.arguments and all(
+            type(value) is str for value in expected.arguments.values()):
+        return True   # the usual case; among strings Python's 1 == True cannot blur anything
     return actual.name == expected.name and arguments_equal(tools.by_name[expected.name], actual.arguments,
                                                             expected.arguments)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from lm_eval_task.match import (
     arguments_equal,
@@ -42,18 +41,12 @@ def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") 
 
 def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
     """The verdict on what a reply says; the best of the gold and its accepted alternatives counts."""
-    score = _judged(task, reading, tools)
-    if score.failed:
-        return score
-    labels = _unique((*reading.labels, *score.labels, *_reply_labels(reading, score)))
-    return replace(score, labels=labels, calls=reading.calls)
-
-
-def _judged(task: Task, reading: Reading, tools: Toolset) -> Score:
     if reading.broken:
         return _unreadable(task, reading)
     if not reading.calls:
         return _without_calls(task, reading, tools)
+    if not task.accept:
+        return _with_calls(task, task.expected, reading, tools)
     return max((_with_calls(task, expected, reading, tools) for expected in task.alternatives),
                key=lambda s: (s.call_match, s.args_match, s.tool_match))
 
@@ -63,8 +56,8 @@ def _unreadable(task: Task, reading: Reading) -> Score:
     named = reading.broken_name is not None and any(
         len(expected) == 1 and expected[0].name == reading.broken_name for expected in task.alternatives)
     if reading.truncated:
-        return _wrong("truncated", "the reply was cut inside a call", tool_match=named)
-    return _wrong("malformed_call", "a call was attempted and cannot be read", tool_match=named)
+        return _wrong(reading, "truncated", "the reply was cut inside a call", tool_match=named)
+    return _wrong(reading, "malformed_call", "a call was attempted and cannot be read", tool_match=named)
 
 
 def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
@@ -73,31 +66,31 @@ def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
         len(reading.lenient) == len(expected) and None not in _partners(tools, reading.lenient, expected)
         for expected in task.alternatives if expected)
     if reading.truncated:
-        return _wrong("truncated", "the token budget ended before a call or an answer")
+        return _wrong(reading, "truncated", "the token budget ended before a call or an answer")
     if not reading.text:
         if reading.thought:
-            return _wrong("no_call", "a thought, but neither a call nor a text", lenient=lenient)
+            return _wrong(reading, "no_call", "a thought, but neither a call nor a text", lenient=lenient)
         return Score.failure("empty_reply", "text, calls and reasoning are all blank")
+    labels = _wording_labels(reading.text)
     if any(not expected for expected in task.alternatives):
-        return Score("abstain_ok", why="no call is right, and none was made", **_ALL_TRUE)
-    return _wrong("no_call", f"no call; expected {_show(task.expected)}", lenient=lenient)
+        return _right(reading, "abstain_ok", "no call is right, and none was made", labels)
+    return _wrong(reading, "no_call", f"no call; expected {_show(task.expected)}", lenient=lenient, labels=labels)
 
 
 def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: Toolset) -> Score:
     """Steps 7 to 9: readable calls beside one alternative of the gold."""
     calls = reading.calls
     if not expected:
-        return _wrong("extra_calls", f"{_show(calls)}, but no call is right", parsed=True)
+        return _wrong(reading, "extra_calls", f"{_show(calls)}, but no call is right", parsed=True)
     if len(calls) != len(expected):
         outcome = "extra_calls" if len(calls) > len(expected) else "missing_calls"
         labels = ("right_plus_extra",) if outcome == "extra_calls" and _covers(tools, calls, expected) else ()
-        return _wrong(outcome, f"{len(calls)} calls instead of {len(expected)}: {_show(calls)}", parsed=True,
+        return _wrong(reading, outcome, f"{len(calls)} calls instead of {len(expected)}: {_show(calls)}", parsed=True,
                       tool_match=any(calls[0].name == e.name for e in expected),
                       args_match=any(calls_equal(tools, calls[0], e) for e in expected), labels=labels)
     partners = _partners(tools, calls, expected)
     if None not in partners:
-        outcome = "ok_recovered" if reading.recovered else "ok"
-        return Score(outcome, why="as expected", **_ALL_TRUE)
+        return _right(reading, "ok_recovered" if reading.recovered else "ok", "as expected")
     first, open_ones = first_unpaired(partners, len(expected))
     beside = next((expected[j] for j in open_ones if expected[j].name == calls[first].name), expected[open_ones[0]])
     fault = fault_of(tools, calls[first], beside)
@@ -108,21 +101,26 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
     # With one call, equal names and equal arguments would have been a match; with equal names no two calls of
     # different arguments cause the same request; and only a wrong JSON type can be read more leniently.
     return Score(
-        fault.outcome, fault.sub, labels, fault.why, parsed=True, tool_match=tool_match,
+        fault.outcome, fault.sub, _unique(reading.labels, labels), fault.why, parsed=True, tool_match=tool_match,
         args_match=not (single and tool_match) and _arguments_match(tools, calls, expected), call_match=False,
         request_match=not tool_match and _same_requests(tools, calls, expected),
         lenient_call_match="eva_from_memory_right" in labels
         or (tool_match and not (single and fault.outcome == "wrong_args")
-            and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)))
+            and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)),
+        calls=calls)
 
 
-_ALL_TRUE = dict.fromkeys(MATCHES, True)
 _WRONG_NAME = frozenset(("wrong_tool", "unknown_tool"))
 
 
-def _wrong(outcome: str, why: str, *, parsed: bool = False, tool_match: bool = False, args_match: bool = False,
-           lenient: bool = False, labels: tuple[str, ...] = ()) -> Score:
-    return Score(outcome, None, labels, why, parsed, tool_match, args_match, False, False, lenient)
+def _right(reading: Reading, outcome: str, why: str, labels: tuple[str, ...] = ()) -> Score:
+    return Score(outcome, None, _unique(reading.labels, labels), why, True, True, True, True, True, True, reading.calls)
+
+
+def _wrong(reading: Reading, outcome: str, why: str, *, parsed: bool = False, tool_match: bool = False,
+           args_match: bool = False, lenient: bool = False, labels: tuple[str, ...] = ()) -> Score:
+    return Score(outcome, None, _unique(reading.labels, labels), why, parsed, tool_match, args_match, False, False,
+                 lenient, reading.calls)
 
 
 def _show(calls: Sequence[Call]) -> str:
@@ -179,15 +177,14 @@ def _eva_labels(task: Task, tools: Toolset, calls: Sequence[Call], expected: Seq
     return ("eva_from_memory_right",) if known else ("eva_invented",)
 
 
-def _reply_labels(reading: Reading, score: Score) -> tuple[str, ...]:
+def _wording_labels(text: str) -> tuple[str, ...]:
     """Labels that move no number: does a reply without a call ask back, does it claim an action?"""
-    if score.outcome not in ("abstain_ok", "no_call"):
-        return ()
-    return (("asks",) if asks_back(reading.text) else ()) + (("claims_done",) if claims_done(reading.text) else ())
+    return (("asks",) if asks_back(text) else ()) + (("claims_done",) if claims_done(text) else ())
 
 
-def _unique(labels: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(labels))
+def _unique(labels: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
+    """Both, each label once; the usual reply has none."""
+    return tuple(dict.fromkeys(labels + more)) if labels or more else ()
 
 
 # --- aggregates -------------------------------------------------------------------------------------------------------
