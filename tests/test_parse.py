@@ -221,7 +221,8 @@ KEYS = [({n: "weather", a: {"slug": "koeln"}}) for n in ("name", "tool", "tool_n
 @pytest.mark.xfail(strict=True, reason="F21: an opener inside JSON hides the real one behind it")
 @pytest.mark.parametrize("mode", ["prompt", "native"])
 def test_an_opener_inside_json_does_not_hide_the_one_behind_it(mode: str) -> None:
-    assert read('Etwa {"a": "<tool_call>"}, danach ' + TAG, mode).calls == (W,)
+    reading = read('Etwa {"a": "<tool_call>"}, danach ' + TAG, mode)
+    assert reading.calls == (W,) and reading.recovered
 
 
 @pytest.mark.parametrize(("text", "prompted", "native", "why"), TEXTS, ids=[f"{i} {t[3]}" for i, t in enumerate(TEXTS)])
