@@ -18,6 +18,8 @@ from lm_eval_task.records import MATCHES, Reply, Task
 from lm_eval_task.tools import Toolset, read_tools
 
 NAN = float("nan")
+# Four different things that a plain 0 would hide: did not call, could not read, ran out of tokens, no answer came.
+UNREAD = ("no_call", "malformed_call", "truncated", "empty_reply")
 
 
 @lru_cache(maxsize=1)
@@ -86,6 +88,7 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
         "tool_choice": matched["tool_match"],
         "args_given_tool": call_match if matched["tool_match"] else None,
         **matched,
+        **{outcome: float(score.outcome == outcome) for outcome in UNREAD},
     }
     for category in filter(None, doc["categories"].split(",")):
         metrics[f"call_match_{category}"] = call_match if category == task.category else None

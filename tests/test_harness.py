@@ -53,9 +53,12 @@ def test_the_prompt_is_the_one_of_the_direct_run(docs):
 @pytest.mark.parametrize(("text", "expected"), [
     (gold_text, {"call_match": 1.0, "tool_match": 1.0, "parsed": 1.0, "args_given_tool": 1.0}),
     (lambda doc: "Dafür habe ich kein Werkzeug.",
-     {"call_match": 0.0, "tool_match": 0.0, "parsed": 0.0, "args_given_tool": None}),
-    (lambda doc: "", {"call_match": 0.0, "parsed": 0.0}),
-], ids=["gold", "silence", "empty"])
+     {"call_match": 0.0, "tool_match": 0.0, "parsed": 0.0, "args_given_tool": None, "no_call": 1.0,
+      "malformed_call": 0.0}),
+    (lambda doc: "", {"call_match": 0.0, "parsed": 0.0, "no_call": 0.0, "empty_reply": 1.0}),
+    (lambda doc: gold_text(doc)[:-9], {"call_match": 0.0, "parsed": 0.0, "malformed_call": 1.0, "no_call": 0.0}),
+    (lambda doc: "<think>Es geht um", {"call_match": 0.0, "truncated": 1.0, "no_call": 0.0}),
+], ids=["gold", "silence", "empty", "cut", "unclosed thought"])
 def test_metrics_of_one_document(docs, text, expected):
     for doc in docs:
         got = harness.process_results(doc, [text(doc)])

@@ -81,7 +81,8 @@ def test_declared_category_metrics_are_those_of_the_data(manager, task):
 def test_oracle_gets_everything(manager, task):
     gold = golds()
     results = evaluate(manager, [task], gold.__getitem__)["results"][task]
-    scores = {k: v for k, v in results.items() if k.endswith(",none") and "stderr" not in k}
+    scores = {k.removesuffix(",none"): v for k, v in results.items() if k.endswith(",none") and "stderr" not in k}
+    assert [scores.pop(outcome) for outcome in harness.UNREAD] == [0.0] * 4
     assert len(scores) >= 9 + 8
     assert set(scores.values()) == {1.0}
 
