@@ -292,6 +292,32 @@ def test_prose_around_the_call_changes_nothing(family: Family, mode: str) -> Non
     assert outcome(text, [KOELN], mode) == "ok_recovered"
 
 
+BEFORE = ("", "Gern. ", "Ich nehme {das Wetter}: ", "[Hinweis] ", 'Laut {"quelle": 1} gilt:\n', "```\ncode\n```\n",
+"<b>x</b> ",
+          "a < b und c > d. ", "„Zitat“ ", "Action: keine\n", '{"name": "Anna"} ', "| a | b |\n",
+          "https://x.example/?a=1#b ",
+          "functions.weather ", "<think>hm</think>", "<|im_start|>assistant\n")
+BEHIND = ("", "\nFertig.", "\n```\nx\n```", "<|im_end|>", "</s>", "<|eot_id|>", "\n<b>", "\n- a\n- b")
+BRACKETS = (" {ok}", " [1]", '\n\n{"status": "ok"}')
+LISTS_WITHOUT_END = ("7-mistral-list", "23-phi4", "24-granite31")
+
+
+@TOKEN_FAMILY
+def test_whatever_stands_before_and_behind(family: Family) -> None:
+    for before in BEFORE:
+        for behind in BEHIND:
+            reading = read(before + family.write([KOELN]) + behind)
+            assert (reading.calls, reading.broken, reading.recovered) == ((KOELN,), False, True), (before, behind)
+
+
+@pytest.mark.parametrize("family", [
+    pytest.param(f, id=k, marks=[pytest.mark.xfail(strict=True, reason="F22: brackets behind a list spoil it")]
+                 if k in LISTS_WITHOUT_END else []) for k, f in TOKENS.items()])
+def test_brackets_behind_a_complete_call_are_prose(family: Family) -> None:
+    for behind in BRACKETS:
+        assert read(family.write([KOELN]) + behind).calls == (KOELN,), behind
+
+
 @TOKEN_FAMILY
 def test_an_unoffered_name_is_an_unknown_tool(family: Family) -> None:
     call = Call("get_forecast", {"slug": "koeln"})
