@@ -136,7 +136,7 @@ def json_body(*closers: str) -> Reader:
             if closers and scan.sees(at, *closers):
                 at = scan.expect(at, *closers)
                 break
-            if not scan.sees(at, "{", "["):
+            if isinstance(decoded.value, list) or not _another_call(scan, at):
                 break
         distinct = without_duplicates(block) if not isinstance(decoded.value, list) else block
         if len(distinct) < len(block):
@@ -144,6 +144,17 @@ def json_body(*closers: str) -> Reader:
         scan.calls += distinct
         return at
     return read
+
+
+_OBJECT_START = re.compile(r"""\s*\{\s*["']""")
+
+
+def _another_call(scan: Scan, at: int) -> bool:
+    """Does a further call object begin here, or something that wants to be one? Other braces are prose."""
+    if not _OBJECT_START.match(scan.text, at):
+        return False
+    decoded = decode_at(scan.text, at)
+    return decoded is None or calls_of_value(decoded.value, scan.tools, whole=True) is not None
 
 
 def arguments_object(scan: Scan, name: str, at: int) -> int:
@@ -607,17 +618,23 @@ _REACT = re.compile(r"^[ \t]*Action[ \t]*:[ \t]*([\w.-]+)[ \t]*$", re.MULTILINE)
 _REACT_INPUT = re.compile(r"\s*Action[ \t]+Input[ \t]*:[ \t]*")
 
 
-def read_formats(text: str, tools: Toolset) -> Section | None:
-    """Read the first format whose opener occurs, or ReAct or Python-like text; None if the text holds none of them."""
-    return read_tagged(text, tools) or _read_react(text, tools) or _read_python_list(text, tools)
+def find_opener(text: str, at: int = 0) -> int | None:
+    """Where the next opener of a format stands; None if there is none."""
+    match = _OPENER.search(text, at)
+    return match and match.start()
 
 
-def read_tagged(text: str, tools: Toolset) -> Section | None:
-    """Read the first format with an opener of its own; later openers of the same format are read too, others are not.
+def read_untagged(text: str, tools: Toolset) -> Section | None:
+    """Read ReAct or Python-like text, which have no opener of their own; None if it is neither."""
+    return _read_react(text, tools) or _read_python_list(text, tools)
 
-    None: no opener in the text. Reading stops at the first part that cannot be read (Section.broken).
+
+def read_tagged(text: str, tools: Toolset, start: int = 0) -> Section | None:
+    """Read the first format with an opener of its own from `start` on; later openers of the same format are read too.
+
+    None: no opener there. Reading stops at the first part that cannot be read (Section.broken).
     """
-    first = _OPENER.search(text)
+    first = _OPENER.search(text, start)
     if first is None:
         return None
     label = FORMATS[first[0]][0]

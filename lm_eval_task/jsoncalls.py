@@ -147,6 +147,9 @@ def call_of_object(value: dict[str, Any], tools: Toolset, whole: bool) -> Found 
     if raw is None or not raw.strip():
         return Found([], ("says_no_call",))
     name = plain_name(raw, tools)
+    others = [value[k] for k in NAME_KEYS if k != key and isinstance(value.get(k), str)]
+    if any(plain_name(other, tools) != name for other in others) and any(n in tools for n in (name, *others)):
+        return BROKEN   # two names for one call; which one is meant is not ours to guess
     present = [k for k in ARGUMENT_KEYS if k in value]
     if name not in tools and not (whole and present):
         return None

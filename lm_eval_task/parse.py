@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lm_eval_task.decode import Decoded, decode_all, decode_at, extent_of
-from lm_eval_task.formats import read_formats, read_tagged
+from lm_eval_task.formats import find_opener, read_tagged, read_untagged
 from lm_eval_task.jsoncalls import (
     FENCE_HEADER,
     Found,
@@ -76,13 +76,14 @@ def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
 
 def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool) -> Reading:
     thoughts = split_thoughts(parts.text)
-    found = _calls_in(thoughts.text.strip(), tools, mode)
+    text = _without_end_tokens(thoughts.text.strip())
+    found = _calls_in(text, tools, mode)
     notes = (("reasoning_removed",) if thoughts.closed or thoughts.any else ()) + found.notes
     attempted = bool(found.calls) or found.broken
     recovered = bool(found.repairs) or (bool(found.calls) and (found.special or mode == "native"))
     lenient = None if attempted else _calls_in_thoughts((*parts.thoughts, *thoughts.closed), tools)
     return Reading(None if found.calls is None else tuple(found.calls), _unique(notes + found.repairs), recovered,
-                   attempted, found.broken, None, cut or thoughts.unclosed, thoughts.text.strip(),
+                   attempted, found.broken, None, cut or thoughts.unclosed, text,
                    thoughts.any or _any_text(parts.thoughts), lenient)
 
 
@@ -96,15 +97,15 @@ def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, .
 
 
 def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
-    """The calls in a text without reasoning and outer blanks."""
-    text = _without_end_tokens(text)
+    """The calls in a text without reasoning, end tokens and outer blanks."""
     if not text:
         return Found()
     whole = _whole_text(text, tools, mode)
     if whole is not None:
         return whole
-    section = read_formats(text, tools)
-    if section is not None and not _inside_json(text, section.start):
+    start = _first_opener(text)
+    section = read_untagged(text, tools) if start is None else read_tagged(text, tools, start)
+    if section is not None:
         return Found(section.calls or None, section.notes, (section.label, *section.repairs), section.broken, True)
     if _starts_like_a_call(text, tools, mode):
         return Found(broken=True)
@@ -180,14 +181,17 @@ def _pieces_of(text: str) -> Iterator[Piece]:
         at = end
 
 
-def _inside_json(text: str, position: int) -> bool:
-    """Does `position` lie inside a decodable piece of JSON? Then what stands there is data."""
+def _first_opener(text: str) -> int | None:
+    """Where the first opener of a format stands that is not data inside a decodable piece of JSON."""
+    at = find_opener(text)
+    if at is None or "{" not in text[:at]:
+        return at
     for piece in _pieces_of(text):
-        if piece.start >= position:
-            return False
-        if piece.decoded is not None and position < piece.end:
-            return True
-    return False
+        if at is None or piece.start >= at:
+            break
+        if piece.decoded is not None and at < piece.end:
+            at = find_opener(text, piece.end)
+    return at
 
 
 def _calls_in_prose(text: str, tools: Toolset) -> Found:

@@ -37,13 +37,13 @@ def parts_of(message: Mapping[str, Any]) -> Parts:
         return Parts((), content, ())
     entries: list[Entry] = []
     texts: list[str] = []
-    thoughts = [message[key] for key in REASONING_FIELDS if isinstance(message.get(key), str)]
+    thoughts = _strings(*(message.get(key) for key in (*REASONING_FIELDS, "reasoning_details")))
     calls = message.get("tool_calls")
     if isinstance(calls, list):
         entries += [_openai_entry(call) for call in calls]
     elif calls:
         entries.append(_openai_entry(calls))
-    if message.get("function_call"):
+    if message.get("function_call") and not entries:   # the older spelling; some proxies send both
         entries.append(_function_entry(message["function_call"], "arguments"))
     texts += [text for text in (content, message.get("refusal")) if isinstance(text, str)]
     for blocks in (content, message.get("parts"), message.get("output")):
