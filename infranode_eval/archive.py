@@ -11,8 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.serving import cut_in_reasoning, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import FAILURES, MATCHES, Call, Score, Task
+from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
+from lm_eval_task.tools import Toolset
 
 FORMAT = 1
 OUTCOMES = ("ok", "ok_recovered", "abstain_ok", "wrong_tool", "unknown_tool", "wrong_args", "missing_args",
@@ -25,17 +27,27 @@ MAIN_SUITE = "infranode_tools_de"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One task's verdict in a run; `native`: the reply held native tool calls."""
+    """One task's verdict in a run, and what the stored reply tells about its serving.
+
+    native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
+    or where it is unknown. cut_in_reasoning: the budget ended before any call. prompt_tokens: as the endpoint counted.
+    """
 
     task_id: str
     category: str
     repeat: int
     score: Score
     native: bool = False
+    recovered: bool | None = None
+    cut_in_reasoning: bool = False
+    prompt_tokens: int | None = None
 
     @classmethod
-    def from_json(cls, value: Any) -> Row:
-        """Raise DataError for a row that lacks a field or holds a wrong one."""
+    def from_json(cls, value: Any, mode: str = "prompt", tools: Toolset | None = None) -> Row:
+        """mode, tools: those of the run, to read a reply once more where only that tells whether it was recovered.
+
+        Raise DataError for a row that lacks a field or holds a wrong one.
+        """
         if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
             raise DataError('a row is an object with a "task_id"')
         where = f'row {value["task_id"]}'
@@ -55,9 +67,21 @@ class Row:
         if not isinstance(labels, list) or not all(isinstance(text, str) for text in (*labels, sub or "", why)):
             raise DataError(f'{where}: "labels" must be a list of texts, "sub" and "why" texts')
         score = Score(outcome, sub, tuple(labels), why, **matches, calls=_calls(value.get("calls"), where))
-        message = value.get("reply")
-        message = message.get("message", message) if isinstance(message, dict) else {}
-        return cls(value["task_id"], category, repeat, score, bool(message.get("tool_calls")))
+        reply, usage = reply_of(value), value.get("usage")
+        return cls(
+            value["task_id"], category, repeat, score, native=bool(reply and reply.message.get("tool_calls")),
+            recovered=was_recovered(score, reply, mode, tools),
+            cut_in_reasoning=reply is not None and cut_in_reasoning(score, reply.message, usage),
+            prompt_tokens=prompt_tokens(usage))
+
+
+def reply_of(row: Mapping[str, Any]) -> Reply | None:
+    """The reply stored in a row, as the scorer saw it; None if no answer was obtained."""
+    message, finish = row.get("reply"), row.get("finish_reason")
+    if not isinstance(message, dict):
+        return None
+    inner = message.get("message", message)
+    return Reply(inner if isinstance(inner, dict) else {}, finish if isinstance(finish, str) else None)
 
 
 def _calls(value: Any, where: str) -> tuple[Call, ...] | None:
@@ -155,8 +179,11 @@ def is_harness_output(value: Any) -> bool:
 _TEXTS = ("suite", "model", "backend", "mode")
 
 
-def run_from_json(value: Any, path: str | Path) -> Run:
-    """A result of run_eval.py. Raise DataError that names the first thing that breaks the format."""
+def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) -> Run:
+    """A result of run_eval.py. Raise DataError that names the first thing that breaks the format.
+
+    tools: used where they are those of the run, to tell which calls were read by a recovery rule.
+    """
     if not isinstance(value, dict) or value.get("format") != FORMAT:
         found = value.get("format") if isinstance(value, dict) else type(value).__name__
         raise DataError(f'is no result: expected an object with "format": {FORMAT}, found {found!r}', path)
@@ -165,14 +192,15 @@ def run_from_json(value: Any, path: str | Path) -> Run:
             raise DataError(f'"{key}" must be a non-empty string, found {value.get(key)!r}', path)
     if not isinstance(value.get("rows"), list):
         raise DataError('"rows" must be a list', path)
+    hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
+    offered = tools if tools is not None and hashes.get("tools") == tools.fingerprint else None
     try:
-        rows = tuple(Row.from_json(row) for row in value["rows"])
+        rows = tuple(Row.from_json(row, value["mode"], offered) for row in value["rows"])
         _check_twins(rows)
     except DataError as error:
         raise DataError(str(error), path) from None
     failed = sum(row.score.failed for row in rows)
     _check_counts(value.get("counts"), len(rows), failed, path)
-    hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
     setup, program = _setup(value)
     return Run(
         path=str(path), harness=str(value.get("harness") or "run_eval"), suite=suite_name(value["suite"]),

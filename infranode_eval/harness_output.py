@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.archive import MAIN_SUITE, UNKNOWN, Row, Run, is_number, text_or_none
+from infranode_eval.serving import was_recovered
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate, mean, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
@@ -158,7 +159,8 @@ def _rows(samples: Sequence[Mapping[str, Any]], tools: Toolset) -> tuple[tuple[R
         differing += score.outcome == UNKNOWN
         if task is not None:
             tasks[task.task_id] = task
-        rows.append(Row(str(doc["task_id"]), str(doc.get("category") or ""), 1, score))
+        rows.append(Row(str(doc["task_id"]), str(doc.get("category") or ""), 1, score,
+                        recovered=was_recovered(score, _reply(sample), "prompt", tools)))
     notes = (f"{differing} of {len(rows)} stored verdicts differ from scorer {SCORER_VERSION} or cannot be checked: "
              "their outcomes are unknown",) if differing else ()
     return tuple(rows), tasks, notes
@@ -174,18 +176,18 @@ def _task(doc: Mapping[str, Any]) -> Task | None:
 def _verdict(task: Task | None, sample: Mapping[str, Any], stored: Mapping[str, bool], tools: Toolset) -> Score:
     """The stored verdict with the outcome and reason that explain it, where the scorer still agrees with it."""
     if task is not None and all(c.name in tools for alternative in task.alternatives for c in alternative):
-        score = score_reply(task, Reply.from_text(_reply(sample), finish_reason=None), tools, "prompt")
+        score = score_reply(task, _reply(sample), tools, "prompt")
         if all(bool(getattr(score, name)) == match for name, match in stored.items()):
             return score
     return Score(UNKNOWN, why="stored by lm-eval without an outcome", **stored)
 
 
-def _reply(sample: Mapping[str, Any]) -> str:
-    """The text that lm-eval scored: the filtered response."""
+def _reply(sample: Mapping[str, Any]) -> Reply:
+    """The text that lm-eval scored: the filtered response. It keeps no finish reason."""
     text: Any = sample.get("filtered_resps") or sample.get("resps") or ""
     while isinstance(text, list):
         text = text[0] if text else ""
-    return text if isinstance(text, str) else ""
+    return Reply.from_text(text if isinstance(text, str) else "", finish_reason=None)
 
 
 def _is_our_prompt(sample: Mapping[str, Any], tools: Toolset) -> bool:
