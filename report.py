@@ -106,8 +106,8 @@ def task_sets(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
 def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:
     """The runs of one file as numbers; their rows are dropped at once. Raise DataError for a broken file."""
     value = read_json(path)
-    runs = runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path)]
-    return [summarise(run, sets) for run in runs]
+    runs = runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path, tools)]
+    return [summarise(run, sets, tools) for run in runs]
 
 
 if __name__ == "__main__":

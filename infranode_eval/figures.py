@@ -7,15 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.archive import UNKNOWN, Row, Run
+from infranode_eval.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, cluster_bootstrap, wilson
 from infranode_eval.tasksets import TaskSet, cluster_of, is_hard, set_of
-from lm_eval_task.metrics import SCORER_VERSION, aggregate, mean
+from lm_eval_task.metrics import aggregate, mean
 from lm_eval_task.records import Task
+from lm_eval_task.tools import Toolset
 
 POLICY = "not_covered"
 PROFILE = ("direct key", "overview", "list_cities", "other key", "other tool", "no call", "unreadable")
 
-FEW_PARSED, MANY_RECOVERED, MANY_TRUNCATED = 0.5, 0.2, 0.02   # specification: scoring, Aggregates
+# What a row comes to: four things that are not a wrong call stay apart (specification: scoring, Outcomes).
+FATES = ("right", "wrong call", "did not call", "could not read", "ran out of tokens", "no answer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,14 +31,28 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class Spread:
+    """What an interval is made of: solved and all rows, and the rows by cluster where clusters are drawn."""
+
+    solved: float
+    n: int
+    clusters: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def interval(self) -> Interval:
+        return cluster_bootstrap(self.clusters) if self.clusters else wilson(self.solved, self.n)
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What tables need of a run. `run` comes without its rows and tasks, so that many summaries stay small.
 
     dataset: name of the set, known: by its hash, else as the file says, None if it does not. task_count: different
-    tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. interval: of call_match,
-    None without rows; method: how it was found. categories: in the order of the rows. hard: None where it is not known
-    which tasks are. shares: native, recovered, malformed, truncated among the answered rows. profile: first calls in
-    not_covered, None without such tasks or without their gold.
+    tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
+    is made of; method: how. categories: in the order of the rows. hard: None where it is not known which tasks are.
+    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
+    truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
+    without such tasks or without their gold.
     """
 
     run: Run
@@ -45,14 +62,20 @@ class Summary:
     repeats: int
     strict: Mapping[str, float | None]
     answered: Mapping[str, float | None]
-    interval: Interval | None
+    spread: Spread | None
     method: str
     categories: Mapping[str, Count]
     hard: Count | None
     outcomes: Mapping[str, int]
+    fates: Mapping[str, int]
     shares: Mapping[str, float | None]
     profile: Mapping[str, int] | None
     warnings: tuple[str, ...]
+
+    @property
+    def interval(self) -> Interval | None:
+        """Of call_match, None without rows; drawn when asked for, since a bootstrap costs more than all the rest."""
+        return self.spread.interval if self.spread else None
 
     @property
     def macro(self) -> float | None:
@@ -64,25 +87,30 @@ class Summary:
         return (self.shares.get("truncated") or 0.0) > MANY_TRUNCATED
 
 
-def summarise(run: Run, sets: Sequence[TaskSet] = ()) -> Summary:
-    """All numbers of a run. sets: the known sets of tasks, for their names, hard tasks, golds and clusters."""
+def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = None) -> Summary:
+    """All numbers of a run.
+
+    sets: the known sets of tasks, for their names, hard tasks, golds and clusters. tools: if they are those of the run,
+    the size of its prompt is checked.
+    """
     known = set_of(run, sets)
     tasks = known.tasks if known else run.tasks
     ids = {row.task_id for row in run.rows}
     repeats = len({row.repeat for row in run.rows}) or 1
     pairs = [(row.category, row.score) for row in run.rows]
-    interval, method = _interval(run, known, repeats)
+    spread, method = _spread(run, known, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
         dataset=known.name if known else run.set_name, known=known is not None, task_count=len(ids) or run.n,
         repeats=repeats, strict=aggregate(pairs) if pairs else run.metrics,
         answered=aggregate([p for p in pairs if not p[1].failed]) if pairs else run.answered,
-        interval=interval, method=method, categories=_categories(run.rows),
+        spread=spread, method=method, categories=_categories(run.rows),
         hard=_count([r for r in run.rows if is_hard(tasks[r.task_id])]) if ids and ids <= tasks.keys() else None,
-        outcomes=Counter(row.score.outcome for row in run.rows), shares=_shares(run.rows),
-        profile=_profile(run.rows, tasks), warnings=())
-    return replace(summary, warnings=tuple(_warnings(summary, run)))
+        outcomes=Counter(row.score.outcome for row in run.rows), fates=_fates(run.rows),
+        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=())
+    warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
+    return replace(summary, warnings=warnings)
 
 
 def _count(rows: Sequence[Row]) -> Count:
@@ -96,18 +124,34 @@ def _categories(rows: Sequence[Row]) -> dict[str, Count]:
     return {category: _count(inside) for category, inside in by_category.items()}
 
 
-def _interval(run: Run, known: TaskSet | None, repeats: int) -> tuple[Interval | None, str]:
+def _spread(run: Run, known: TaskSet | None, repeats: int) -> tuple[Spread | None, str]:
     """Wilson for tasks asked once; beyond the core set rows come from templates, so clusters are drawn."""
     solved = [bool(row.score.call_match) for row in run.rows]
     if not solved:
         value = run.metrics.get("call_match")
-        return (wilson(value * run.n, run.n), "Wilson") if value is not None and run.n else (None, "")
+        return (Spread(value * run.n, run.n), "Wilson") if value is not None and run.n else (None, "")
     templates = known.tasks if known and known.name not in ("core", "own tasks") else {}
     if repeats == 1 and not templates:
-        return wilson(sum(solved), len(solved)), "Wilson"
+        return Spread(sum(solved), len(solved)), "Wilson"
     clusters = [cluster_of(templates[row.task_id]) if row.task_id in templates else row.task_id for row in run.rows]
-    return (cluster_bootstrap(zip(clusters, map(float, solved), strict=True)),
+    return (Spread(sum(solved), len(solved), tuple(zip(clusters, map(float, solved), strict=True))),
             f"cluster bootstrap ({DRAWS:,} draws, seed {SEED})")
+
+
+_FATES = {"ok": "right", "ok_recovered": "right", "abstain_ok": "right", "no_call": "did not call",
+          "malformed_call": "could not read", "truncated": "ran out of tokens"}
+
+
+def _fates(rows: Sequence[Row]) -> Mapping[str, int]:
+    found = Counter(_fate(row) for row in rows)
+    return {name: found[name] for name in (*FATES, UNKNOWN)}
+
+
+def _fate(row: Row) -> str:
+    score = row.score
+    if score.failed or score.outcome == UNKNOWN:
+        return "no answer" if score.failed else "right" if score.call_match else UNKNOWN
+    return _FATES.get(score.outcome, "wrong call")
 
 
 def _shares(rows: Sequence[Row]) -> dict[str, float | None]:
@@ -116,7 +160,7 @@ def _shares(rows: Sequence[Row]) -> dict[str, float | None]:
         return dict.fromkeys(("native", "recovered", "malformed", "truncated"))
     return {
         "native": mean(row.native for row in answered),
-        "recovered": mean(row.score.outcome == "ok_recovered" for row in answered),
+        "recovered": mean(row.recovered for row in answered if row.recovered is not None),
         "malformed": mean(row.score.outcome == "malformed_call" for row in answered),
         "truncated": mean(row.score.outcome == "truncated" for row in answered),
     }
@@ -147,40 +191,7 @@ def first_call(row: Row, task: Task) -> str:
             "get_city_resource": "other key"}.get(call.name, "other tool")
 
 
-# --- warnings ---------------------------------------------------------------------------------------------------------
-
-def _warnings(summary: Summary, run: Run) -> list[str]:
-    """What a reader must know before reading the numbers; a baseline is a program, so its habits are no news."""
-    found = list(run.notes)
-    if run.failed:
-        found.append(f"{run.failed} of {run.n} rows are failures without an answer: strict numbers count them as not "
-                     "solved" + ("" if run.harness.startswith("lm-eval") else ", run_eval.py --resume asks again"))
-    elif not run.complete:
-        found.append("the run is incomplete")
-    if run.scorer_version != SCORER_VERSION:
-        found.append(f"scored by version {run.scorer_version}, this report's scorer is {SCORER_VERSION}")
-    found += _disagreements(summary, run)
-    if not run.baseline:
-        found += _serving(summary)
-    return found
-
-
-def _serving(summary: Summary) -> list[str]:
-    found = []
-    parsed, shares = summary.answered.get("parsed"), summary.shares
-    blame = "the server's or template's settings, not the model, are the likely cause"
-    if parsed is not None and parsed < FEW_PARSED:
-        found.append(f"only {parsed:.1%} of the answered rows could be read: {blame}")
-    if (shares["recovered"] or 0.0) > MANY_RECOVERED:
-        found.append(f"{shares['recovered']:.1%} of the answered rows needed a recovery rule: {blame}")
-    if summary.budget_limited:
-        found.append(f"{shares['truncated']:.1%} of the answered rows were cut by the token budget: budget-limited, "
-                     "no rank")
-    if len(summary.outcomes) == 1 and UNKNOWN not in summary.outcomes and summary.run.n > 1:
-        outcome = next(iter(summary.outcomes))
-        found.append(f"every row has the outcome {outcome}: look at some replies before believing the number")
-    return found
-
+# --- stored numbers ---------------------------------------------------------------------------------------------------
 
 def _disagreements(summary: Summary, run: Run) -> list[str]:
     """Stored numbers that the rows do not give; the tables show what the rows give."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from infranode_eval.archive import OUTCOMES, UNKNOWN
-from infranode_eval.figures import POLICY, PROFILE, Count, Summary
+from infranode_eval.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
 
@@ -62,7 +63,7 @@ def _setup(summary: Summary) -> str:
 
 
 def report_sections(summaries: Iterable[Summary]) -> list[Section]:
-    """One section per group of comparable runs, then the warnings."""
+    """One section per group of comparable runs."""
     summaries = list(summaries)
     groups: dict[Group, list[Summary]] = {}
     for summary in summaries:
@@ -70,8 +71,7 @@ def report_sections(summaries: Iterable[Summary]) -> list[Section]:
     sections = [_group_section(group, groups[group]) for group in sorted(groups)]
     if len(groups) > 1:
         sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason(list(groups)),)))
-    warnings = tuple(f"{s.run.model} ({s.run.path}): {text}" for s in summaries for text in s.warnings)
-    return sections + ([Section("Warnings", notes=warnings)] if warnings else [])
+    return sections
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -82,17 +82,18 @@ def _split_reason(groups: Sequence[Group]) -> str:
 
 def _group_section(group: Group, summaries: Sequence[Summary]) -> Section:
     ordered = sorted(summaries, key=_order)
-    names = _labels(ordered)
+    names, warnings = _marked(_labels(ordered), ordered)
     title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
     title += f" × {group.repeats}" if group.repeats > 1 else ""
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
     identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
-    tables = [main_table(ordered, names)]
+    main = main_table(ordered, names)
+    tables = [replace(main, notes=(*warnings, *main.notes))]
     rows = [s for s in ordered if s.categories]
     if rows:
         labels = [names[ordered.index(s)] for s in rows]
-        tables += [category_table(rows, labels), *profile_table(rows, labels), outcome_table(rows, labels),
-                   reading_table(rows, labels)]
+        tables += [fate_table(rows, labels), category_table(rows, labels), *profile_table(rows, labels),
+                   outcome_table(rows, labels), reading_table(rows, labels)]
     return Section(title, tuple(tables), (identity, *programs))
 
 
@@ -106,6 +107,16 @@ def _labels(summaries: Sequence[Summary]) -> list[str]:
     names = [_label(s) for s in summaries]
     often = Counter(names)
     return [f"{name} · {s.run.path}" if often[name] > 1 else name for name, s in zip(names, summaries, strict=True)]
+
+
+def _marked(names: Sequence[str], summaries: Sequence[Summary]) -> tuple[list[str], list[str]]:
+    """(names, marked where a number needs a warning; the lines behind the marks)."""
+    marked, lines, marks = [], [], 0
+    for name, summary in zip(names, summaries, strict=True):
+        marks += bool(summary.warnings)
+        marked.append(f"{name} !{marks}" if summary.warnings else name)
+        lines += [f"!{marks} {summary.run.model} ({summary.run.path}): {text}" for text in summary.warnings]
+    return marked, lines
 
 
 def _label(summary: Summary) -> str:
@@ -220,6 +231,18 @@ def _profile_row(name: str, summary: Summary, profile: Mapping[str, int], count:
             str(count.answered), str(count.n - count.answered))
 
 
+def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """What every row came to: silence, an unreadable call, a spent budget and no answer are four different things."""
+    shown = [*FATES, *([UNKNOWN] if any(s.fates[UNKNOWN] for s in summaries) else [])]
+    rows = tuple((name, *(str(s.fates[fate]) for fate in shown), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    notes = ["right: ok, ok_recovered, abstain_ok; wrong call: read, but not the expected one; did not call: no_call; "
+             "could not read: malformed_call; ran out of tokens: truncated; no answer: failures"]
+    if UNKNOWN in shown:
+        notes.append("unknown: wrong by lm-eval's stored verdict, which this scorer cannot explain")
+    return Table("What came of the rows", _columns(*shown), rows, tuple(notes))
+
+
 def outcome_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Rows by outcome, failures included; only outcomes that occur have a column."""
     seen = [o for o in (*OUTCOMES, UNKNOWN) if any(s.outcomes.get(o) for s in summaries)]
@@ -234,7 +257,8 @@ def reading_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     shares = ("native", "recovered", "malformed", "truncated")
     rows = tuple((name, *(percent(s.shares[k]) for k in shares), *_lenient(s.strict), *_numbers(s))
                  for name, s in zip(names, summaries, strict=True))
-    notes = ["per cent of the answered rows; lenient_call_match over all tasks, with what serving can break forgiven"]
+    notes = ["per cent of the answered rows, recovered: of the replies with readable calls; lenient_call_match over "
+             "all tasks, with what serving can break forgiven"]
     if any(s.run.harness.startswith("lm-eval") for s in summaries):
         notes.append("lm-eval hands over no finish reason: there a cut reply shows as malformed_call, no_call or "
                      "abstain_ok")

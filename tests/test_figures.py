@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from dataclasses import replace
 
 import pytest
@@ -108,34 +109,6 @@ def test_profile_needs_the_gold(summary_of, answer):
     assert summary_of(lambda t: Reply.from_text(answer(t)), known=False).profile is None
 
 
-def special(answer):
-    return lambda t: Reply.from_text(f"<tool_call>{answer(t)}</tool_call>")
-
-
-@pytest.mark.parametrize("replier, text", [
-    (lambda answer: lambda t: Reply.from_text("Ich weiß es nicht."), "only 0.0% of the answered rows could be read"),
-    (special, "100.0% of the answered rows needed a recovery rule"),
-    (lambda answer: lambda t: Reply.from_text(answer(t) if t.task_id[0] == "r" else "Hm", "stop" if t.task_id[0] == "r"
-                                              else "length"), "10.0% of the answered rows were cut"),
-    (lambda answer: lambda t: Reply.from_text("Nein."), "every row has the outcome no_call"),
-])
-def test_warnings(summary_of, answer, replier, text):
-    assert any(w.startswith(text) for w in summary_of(replier(answer)).warnings)
-
-
-def test_a_good_run_has_no_warning(summary_of, answer):
-    found = summary_of(lambda t: Reply.from_text(answer(t) if t.category != "routing_named" else "Nein."))
-    assert found.warnings == () and not found.budget_limited
-
-
-def test_a_baseline_may_be_as_odd_as_it_likes(summary_of):
-    assert summary_of(lambda t: Reply.from_text("Nein."), backend="baseline", model="never_calls").warnings == ()
-
-
-def test_a_run_that_ended_early_is_said(summary_of, answer):
-    assert "the run is incomplete" in summary_of(lambda t: Reply.from_text(answer(t)), complete=False).warnings
-
-
 def test_stored_numbers_that_the_rows_do_not_give_are_named(make_result, answer):
     value = make_result(lambda t: Reply.from_text(answer(t)))
     value["metrics"] = value["metrics"] | {"call_match": 0.5, "own_number": 3.0}
@@ -144,6 +117,33 @@ def test_stored_numbers_that_the_rows_do_not_give_are_named(make_result, answer)
     assert any(w.startswith("stored call_match differ") for w in found.warnings)
 
 
-def test_another_scorer_version_is_said(summary_of, answer):
-    found = summary_of(lambda t: Reply.from_text(answer(t)), scorer_version="0.1")
-    assert any(w.startswith("scored by version 0.1") for w in found.warnings)
+@pytest.mark.parametrize("wrap, share, why", [
+    ("<tool_call>{}</tool_call>", 1.0, "wrong calls count, too, and silence is no call"),
+    ("{}", 0.0, "the same calls, read directly"),
+])
+def test_recovered_is_a_share_of_all_readable_calls(make_result, toolset, answer, wrap, share, why):
+    def replier(task):
+        if task.category == "not_covered":
+            return Reply.from_text("Nein.")
+        text = answer(task).replace("charging", "parking")
+        return Reply.from_text(wrap.format(text))
+
+    value = make_result(replier)
+    found = summarise(run_from_json(value, "r.json", toolset), tools=toolset)
+    assert found.shares["recovered"] == share and found.outcomes["wrong_args"] == 8, why
+
+
+def test_a_recovered_share_of_nothing_is_unknown(summary_of):
+    assert summary_of(lambda t: Reply.from_text("Nein.")).shares["recovered"] is None
+
+
+def test_intervals_are_drawn_when_asked_for_so_that_many_runs_are_summarised_at_once(make_result, answer, core):
+    value = make_result(lambda t: Reply.from_text(answer(t)), repeats=2)
+    value["rows"] = value["rows"] + value["rows"][:11]
+    for n, row in enumerate(value["rows"][-11:]):
+        value["rows"][-11 + n] = row | {"repeat": 3}
+    value["counts"] = {"n": 91, "scored": 91, "failed": 0}
+    before = time.process_time()
+    found = [summarise(run_from_json(value, "r.json"), [core]) for _ in range(200)]
+    assert time.process_time() - before < 2.0, "200 results of 91 rows; 2,000 draws for each would take longer"
+    assert found[0].method.startswith("cluster bootstrap") and found[0].interval.high == 1.0

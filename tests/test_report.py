@@ -42,7 +42,7 @@ def test_without_arguments_the_folder_results_is_shown(report, results):
 
 def test_markdown(report, results):
     done = report("--format", "markdown")
-    assert done.returncode == 0 and "\n| good | 100.0 |" in done.stdout
+    assert done.returncode == 0 and "\n| good !1 | 100.0 |" in done.stdout
 
 
 def test_a_broken_file_is_named_and_the_rest_is_shown(report, results):
@@ -58,7 +58,7 @@ def test_failures_are_shown_and_warned_about(report, results, make_result):
     path.write_text(json.dumps(make_result(lambda t: Score.failure("auth_error", "401"), model="locked")))
     done = report()
     assert done.returncode == 0
-    assert "locked (incomplete)" in done.stdout and "40 of 40 rows are failures" in done.stdout
+    assert "locked (incomplete) !2" in done.stdout and "40 of 40 rows are failures" in done.stdout
     assert "auth_error" in done.stdout and "every row has the outcome auth_error" in done.stdout
 
 

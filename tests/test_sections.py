@@ -72,7 +72,7 @@ def test_the_whole_report(whole, golden, form, name):
 
 
 def titles(summaries):
-    return [s.title for s in report_sections(summaries) if s.title != "Warnings"]
+    return [s.title for s in report_sections(summaries)]
 
 
 @pytest.mark.parametrize("other, word", [
@@ -112,12 +112,40 @@ def test_two_custom_setups_are_two_groups(summary):
 def test_rows_are_sorted_by_ability_with_marks_and_budget_limited_last(whole):
     section = next(s for s in report_sections(whole) if "mode prompt" in s.title)
     assert [row[0] for row in section.tables[0].rows] == [
-        "oracle (baseline)", "vendor/mixed (incomplete)", "chatty|model (budget-limited)"]
+        "oracle (baseline)", "vendor/mixed (incomplete) !1", "chatty|model (budget-limited) !2"]
 
 
 def test_equal_names_are_told_apart_by_their_file(summary):
-    section = report_sections([summary("a", path="x/1.json"), summary("a", path="x/2.json")])[0]
-    assert [row[0] for row in section.tables[0].rows] == ["a · x/1.json", "a · x/2.json"]
+    section = report_sections([summary("a", path="x/1.json", backend="baseline"), summary("a", path="x/2.json")])[0]
+    assert [row[0] for row in section.tables[0].rows] == ["a (baseline)", "a !1"]
+    section = report_sections([summary("a", path=f"x/{n}.json", backend="baseline") for n in (1, 2)])[0]
+    assert [row[0] for row in section.tables[0].rows] == ["a (baseline) · x/1.json", "a (baseline) · x/2.json"]
+
+
+def test_a_warning_is_a_mark_beside_the_row_and_lines_below_the_table(whole):
+    section = next(s for s in report_sections(whole) if "mode prompt" in s.title)
+    marks = {row[0].rpartition(" ")[2] for row in section.tables[0].rows if "!" in row[0]}
+    lines = [note for note in section.tables[0].notes if note.startswith("!")]
+    assert marks == {"!1", "!2"} == {line.split()[0] for line in lines}
+    assert [line.split(":")[0] for line in lines] == ["!1 vendor/mixed (results/vendor/mixed.json)",
+                                                      "!2 chatty|model (results/chatty|model.json)"]
+    assert all({row[0] for row in table.rows} >= {"oracle (baseline)", "chatty|model (budget-limited) !2"}
+               for table in section.tables), "every table carries the mark"
+
+
+def test_four_things_that_are_no_wrong_call_stay_apart(summary, answer):
+    def replier(task):
+        kinds = {"routing_named-koeln": Reply.from_text("Das weiß ich nicht."),
+                 "routing_named-muenchen": Reply.from_text('{"name": "weather", "arguments": {'),
+                 "routing_named-nuernberg": Reply.from_text("Ich überlege", "length"),
+                 "routing_named-duesseldorf": Score.failure("infra_error", "reset"),
+                 "resource_key-koeln-charging": Reply.from_text('{"name": "weather", "arguments": {"slug": "koeln"}}')}
+        return kinds.get(task.task_id, Reply.from_text(answer(task)))
+
+    table = report_sections([summary("a", replier)])[0].tables[1]
+    assert dict(zip([c.header for c in table.columns], table.rows[0], strict=True)) == {
+        "model": "a (incomplete, budget-limited) !1", "right": "35", "wrong call": "1", "did not call": "1",
+        "could not read": "1", "ran out of tokens": "1", "no answer": "1", "n": "40", "scored": "39", "failed": "1"}
 
 
 def test_both_orders_are_printed_when_not_covered_changes_them(summary, answer):
@@ -135,7 +163,7 @@ def test_both_orders_are_printed_when_not_covered_changes_them(summary, answer):
 
 def test_a_category_without_an_answer_is_a_dash(summary, answer):
     found = report_sections([summary("a", lambda t: Score.failure("infra_error", "x") if t.category == "routing_named"
-                                     else Reply.from_text(answer(t)))])[0].tables[1]
+                                     else Reply.from_text(answer(t)))])[0].tables[2]
     cell = dict(zip([c.header for c in found.columns], found.rows[0], strict=True))
     assert cell["routing_named (n=4)"] == "—" and cell["resource_key (n=32)"].startswith("100.0 [")
 
