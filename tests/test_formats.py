@@ -299,7 +299,6 @@ BEFORE = ("", "Gern. ", "Ich nehme {das Wetter}: ", "[Hinweis] ", 'Laut {"quelle
           "functions.weather ", "<think>hm</think>", "<|im_start|>assistant\n")
 BEHIND = ("", "\nFertig.", "\n```\nx\n```", "<|im_end|>", "</s>", "<|eot_id|>", "\n<b>", "\n- a\n- b")
 BRACKETS = (" {ok}", " [1]", '\n\n{"status": "ok"}')
-LISTS_WITHOUT_END = ("7-mistral-list", "23-phi4", "24-granite31")
 
 
 @TOKEN_FAMILY
@@ -310,9 +309,7 @@ def test_whatever_stands_before_and_behind(family: Family) -> None:
             assert (reading.calls, reading.broken, reading.recovered) == ((KOELN,), False, True), (before, behind)
 
 
-@pytest.mark.parametrize("family", [
-    pytest.param(f, id=k, marks=[pytest.mark.xfail(strict=True, reason="F22: brackets behind a list spoil it")]
-                 if k in LISTS_WITHOUT_END else []) for k, f in TOKENS.items()])
+@pytest.mark.parametrize("family", TOKENS.values(), ids=TOKENS)
 def test_brackets_behind_a_complete_call_are_prose(family: Family) -> None:
     for behind in BRACKETS:
         assert read(family.write([KOELN]) + behind).calls == (KOELN,), behind

@@ -174,7 +174,6 @@ def test_step(step: str, reply: Any, gold: list[Call], keywords: dict[str, Any],
     assert score.failed is (wanted == "------")
 
 
-@pytest.mark.xfail(strict=True, reason="F19: an end token that leaked passes for a text")
 @pytest.mark.parametrize("text", ["<|im_end|>", "<|eot_id|>\n", "<think></think>\n<|im_end|>"])
 def test_an_end_token_alone_is_an_empty_reply(text: str) -> None:
     assert judge(text).outcome == "empty_reply"

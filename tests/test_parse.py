@@ -218,7 +218,6 @@ KEYS = [({n: "weather", a: {"slug": "koeln"}}) for n in ("name", "tool", "tool_n
         for a in ("arguments", "parameters", "args", "input", "tool_input")]
 
 
-@pytest.mark.xfail(strict=True, reason="F21: an opener inside JSON hides the real one behind it")
 @pytest.mark.parametrize("mode", ["prompt", "native"])
 def test_an_opener_inside_json_does_not_hide_the_one_behind_it(mode: str) -> None:
     reading = read('Etwa {"a": "<tool_call>"}, danach ' + TAG, mode)
@@ -451,3 +450,28 @@ def test_random_bytes_never_raise() -> None:
         for message in (text, {"content": None, "tool_calls": [function(text, text or "x")]},
         {"content": [{"text": text}]}):
             read(message, rng.choice(("prompt", "native")))
+
+
+def test_a_mirrored_function_call_is_no_second_call() -> None:
+    function = {"name": "weather", "arguments": '{"slug": "koeln"}'}
+    message = {"content": None, "tool_calls": [{"type": "function", "function": function}], "function_call": function}
+    assert read(message, "native").calls == (W,)
+
+
+@pytest.mark.parametrize("details", [[{"type": "reasoning.text", "text": "Hm"}], [{"text": "Hm"}, {"data": "x"}]])
+def test_reasoning_details_are_a_thought(details: Any) -> None:
+    reading = read({"content": "", "reasoning_details": details})
+    assert reading.thought and reading.calls is None
+
+
+@pytest.mark.parametrize(("text", "calls", "why"), [
+    ('{"name": "weather", "tool": "pois", "arguments": {"slug": "koeln"}}', None, "two names, which one is meant?"),
+    ('{"name": "weather", "tool": "weather", "arguments": {"slug": "koeln"}}', (W,), "the same name twice"),
+])
+def test_two_names_for_one_call(text: str, calls: Any, why: str) -> None:
+    reading = read(text)
+    assert (reading.calls, reading.broken) == (calls, calls is None), why
+
+
+def test_a_refusal_in_its_own_field_is_a_text() -> None:
+    assert read({"content": None, "refusal": "Das kann ich nicht."}).text == "Das kann ich nicht."

@@ -359,7 +359,8 @@ def test_help_imports_nothing_of_the_run_path() -> None:
             "print(sorted(m for m in sys.modules if m.startswith('infranode_eval.')"
             " or m in ('http.client', 'ssl', 'json')), file=sys.stderr)" % (ROOT / "run_eval.py"))
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "--stop-after-errors" in done.stdout and done.stderr == "['infranode_eval.harmless', 'infranode_eval.terminal']\n"
+    assert "--stop-after-errors" in done.stdout
+    assert done.stderr == "['infranode_eval.harmless', 'infranode_eval.terminal']\n"
 
 
 @pytest.mark.parametrize("kind", (signal.SIGINT, signal.SIGTERM))

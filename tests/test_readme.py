@@ -1,0 +1,101 @@
+"""What the README says is so: commands alike in both languages, numbers from files, every module named, links alive."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+READMES = {name: (ROOT / name).read_text("utf-8") for name in ("README.md", "README.de.md")}
+META = json.loads((ROOT / "tasks.meta.json").read_text("utf-8"))
+BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def test_both_languages_show_the_same_commands():
+    english, german = (BLOCK.findall(text) for text in READMES.values())
+    assert english == german
+    assert len(english) >= 5
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_the_setup_is_two_commands_and_ci_runs_them(name):
+    first, second = BLOCK.findall(READMES[name])[:2]
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    for block in (first, second):
+        command, = block.splitlines()[1:-1]
+        assert re.search(rf"^[^#\n]*{re.escape(command)}", script, re.MULTILINE), command
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_counts_of_the_categories_are_those_of_the_data(name):
+    rows = dict(re.findall(r"^\| (\w+) \| ((?:\d+|–) \| (?:\d+|–)) \|", READMES[name], re.MULTILINE))
+    for category in META["counts"]["extended"]:
+        if category != "all":
+            core = META["counts"]["core"].get(category, "–")
+            assert rows[category] == f"{core} | {META['counts']['extended'][category]}"
+    assert len(rows) == len(META["counts"]["extended"]) - 1
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_sizes_readings_and_leakage_are_those_of_the_data(name):
+    text = READMES[name]
+    counts, leakage = META["counts"], META["leakage"]
+    assert counts["core"]["all"] == 91 and f"{counts['extended']['all']}" in text
+    assert (META["review"]["agree"], META["review"]["by_several"]) == (91, 91)
+    percent = {f"{100 * leakage[s]['resource_key'][how]:.1f}" for s in ("core", "extended")
+               for how in ("labels", "descriptions")}
+    german = {p.replace(".", ",") for p in percent}
+    assert all(p in text for p in (percent if name == "README.md" else german))
+    assert all(row["key_name"] == 0 for part in leakage.values() for row in part.values())
+
+
+def test_the_example_task_is_a_row_of_the_file():
+    block = next(b for b in BLOCK.findall(READMES["README.md"]) if '"task_id"' in b)
+    task_id = re.search(r'"task_id": "([^"]+)"', block)[1]
+    row = next(r for r in map(json.loads, (ROOT / "tasks.jsonl").read_text("utf-8").splitlines())
+               if r["task_id"] == task_id)
+    shown = json.loads(re.sub(r'"review": .*?\]\]}, …\],', "", block.split("\n", 1)[1].rsplit("\n", 1)[0]))
+    assert shown == {key: row[key] for key in shown}
+    assert row.keys() - shown.keys() == {"review"}
+
+
+def test_fifteen_tasks_accept_further_answers():
+    rows = [json.loads(line) for line in (ROOT / "tasks.jsonl").read_text("utf-8").splitlines()]
+    assert sum(bool(row.get("accept")) for row in rows) == 15
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_result_rows_are_those_of_the_report(name):
+    done = subprocess.run([sys.executable, "report.py", "--format", "markdown"], cwd=ROOT, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    wanted = set()
+    for section in re.split(r"^### ", done.stdout, flags=re.MULTILINE):
+        if section.startswith("Results"):
+            for line in section.splitlines():
+                if re.match(r"\| (?!model|---)", line):
+                    cells = [cell.strip() for cell in line.strip("|").split("|")]
+                    wanted.add(tuple(cells[:3]))   # model, ability, call_match
+    shown = {tuple(cell.strip() for cell in line.strip("|").split("|"))[:3]
+             for line in READMES[name].splitlines() if line.startswith("| ")}
+    if name == "README.de.md":
+        shown = {tuple(c.replace(",", ".").replace("(Basislinie)", "(baseline)") for c in row) for row in shown}
+    assert wanted and wanted <= shown, wanted - shown
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_every_module_is_named(name):
+    text = READMES[name]
+    for path in [*ROOT.glob("*.py"), *(ROOT / "lm_eval_task").glob("*.py"), *(ROOT / "infranode_eval").rglob("*.py")]:
+        if path.name != "__init__.py":
+            assert f"`{path.name}`" in text or f"`{path.stem}`" in text, path.relative_to(ROOT)
+
+
+@pytest.mark.parametrize("name", [*READMES, "lm_eval_task/README.md"])
+def test_links_lead_to_files(name):
+    path = ROOT / name
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", path.read_text("utf-8")):
+        assert (path.parent / target).exists(), target
