@@ -15,8 +15,10 @@ from typing import Any
 from infranode_eval.journal import Entry
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.runner import Played
+from infranode_eval.serving import budget_note, cut_in_reasoning
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
+from lm_eval_task.records import Score
 from lm_eval_task.shapes import REASONING_FIELDS
 
 FORMAT = 1
@@ -103,6 +105,7 @@ def result_of(description: Description, played: Sequence[Played], sampling: Samp
     scores = [(p.task.category, p.score) for p in played]
     answered = [(category, score) for category, score in scores if not score.failed]
     metrics = aggregate(scores)
+    notes = notes_of([score for _, score in scores], rows, description.settings)
     return {
         "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
         "backend": description.backend, "mode": description.mode,
@@ -111,7 +114,14 @@ def result_of(description: Description, played: Sequence[Played], sampling: Samp
         "hashes": dict(description.hashes), "settings": dict(description.settings),
         "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
         "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered),
-        "rows": rows}
+        **({"notes": notes} if notes else {}), "rows": rows}
+
+
+def notes_of(scores: Sequence[Score], rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
+    """What people should know of a run besides its numbers: a budget that was spent on reasoning."""
+    cut = sum(cut_in_reasoning(score, row["reply"], row.get("usage")) for score, row in zip(scores, rows, strict=True)
+              if isinstance(row.get("reply"), dict))
+    return [budget_note(cut, settings.get("max_tokens"))] if cut else []
 
 
 def result_bytes(result: Mapping[str, Any]) -> bytes:
@@ -126,20 +136,23 @@ def _json(value: Any) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False)
+        return json.dumps(storable(value), ensure_ascii=False)
 
 
-def _finite(value: Any) -> Any:
+def storable(value: Any) -> Any:
     """JSON has no word for NaN and infinity; a model's 1e999 is kept as text."""
     if isinstance(value, Mapping):
-        return {k: _finite(v) for k, v in value.items()}
+        return {k: storable(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(v) for v in value]
+        return [storable(v) for v in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_result(path: Path, result: Mapping[str, Any]) -> None:
-    """Replace the file in one step; a reader sees the old one or the new one. Raise UsageError if that is refused."""
+def write_result(path: Path, result: Mapping[str, Any], advice: str = "choose another --out") -> None:
+    """Replace the file in one step; a reader sees the old one or the new one.
+
+    Raise UsageError, which ends in the advice, if that is refused.
+    """
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -151,7 +164,7 @@ def write_result(path: Path, result: Mapping[str, Any]) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             part.unlink()
-        raise UsageError(f"{path} cannot be written ({error.strerror or error}); choose another --out") from None
+        raise UsageError(f"{path} cannot be written ({error.strerror or error}); {advice}") from None
 
 
 def check_writable(path: Path) -> None:

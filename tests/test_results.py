@@ -168,3 +168,14 @@ def test_places_that_cannot_be_written_are_refused_before_and_after(tmp_path: Pa
             write_result(path, result())
     check_writable(tmp_path / "new" / "r.json")
     assert [p.name for p in (tmp_path / "new").iterdir()] == []
+
+
+@pytest.mark.parametrize(("thoughts", "notes"), [
+    ("Köln, also …", ["1 reply cut inside reasoning: raise --max-tokens (it was 160)"]),
+    ("", None),
+])
+def test_a_budget_spent_on_reasoning_is_noted(thoughts: str, notes: list[str] | None) -> None:
+    cut = played("a", "x", Score("truncated", why="cut", **dict.fromkeys(MATCHES, False)), "", reasoning=thoughts)
+    made = result([cut])
+    assert made.get("notes") == notes, "without a note there is no key, so that older bytes stay"
+    jsonschema.validate(made, SCHEMA)
