@@ -14,6 +14,7 @@ from typing import Any
 from infranode_eval.serving import cut_in_reasoning, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
+from lm_eval_task.shapes import parts_of
 from lm_eval_task.tools import Toolset
 
 FORMAT = 1
@@ -69,7 +70,8 @@ class Row:
         score = Score(outcome, sub, tuple(labels), why, **matches, calls=_calls(value.get("calls"), where))
         reply, usage = reply_of(value), value.get("usage")
         return cls(
-            value["task_id"], category, repeat, score, native=bool(reply and reply.message.get("tool_calls")),
+            value["task_id"], category, repeat, score,
+            native=reply is not None and bool(parts_of(reply.message).entries),
             recovered=was_recovered(score, reply, mode, tools),
             cut_in_reasoning=reply is not None and cut_in_reasoning(score, reply.message, usage),
             prompt_tokens=prompt_tokens(usage))
@@ -78,10 +80,7 @@ class Row:
 def reply_of(row: Mapping[str, Any]) -> Reply | None:
     """The reply stored in a row, as the scorer saw it; None if no answer was obtained."""
     message, finish = row.get("reply"), row.get("finish_reason")
-    if not isinstance(message, dict):
-        return None
-    inner = message.get("message", message)
-    return Reply(inner if isinstance(inner, dict) else {}, finish if isinstance(finish, str) else None)
+    return Reply(message, finish if isinstance(finish, str) else None) if isinstance(message, dict) else None
 
 
 def _calls(value: Any, where: str) -> tuple[Call, ...] | None:
