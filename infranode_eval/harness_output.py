@@ -28,6 +28,35 @@ def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset
     tools: the tools to score stored replies with. Raise DataError if the file holds no task of this benchmark, or if a
     samples file is broken.
     """
+    return [_run(value, Path(path), name, names, tools) for name, names in _units(value, path).items()]
+
+
+def verdicts_from_harness(value: Mapping[str, Any], path: str | Path,
+                          tools: Toolset) -> list[tuple[Run, list[tuple[Score, Score]]]]:
+    """The same runs, each with (verdict that lm-eval stored, verdict of this scorer on the same reply) of its rows.
+
+    Raise DataError also if replies were not logged or were not asked for with these tools.
+    """
+    found = []
+    for name, names in _units(value, path).items():
+        run = _run(value, Path(path), name, names, tools)
+        if not run.rows:
+            raise DataError("holds numbers only; replies are there after lm_eval --log_samples", path)
+        if run.hashes["tools"] is None:
+            raise DataError("was asked with other tools or another prompt; give its tools with --tools", path)
+        pairs = []
+        for sample in (s for leaf in names for s in _samples(Path(path), leaf)):
+            task = _task(sample["doc"])
+            if task is None or not _offered(task, tools):
+                raise DataError(f"sample {sample['doc']['task_id']} holds no task that fits these tools", path)
+            stored = Score(UNKNOWN, why="stored by lm-eval without an outcome", **_matches(sample))
+            pairs.append((stored, score_reply(task, _reply(sample), tools, "prompt")))
+        found.append((run, pairs))
+    return found
+
+
+def _units(value: Mapping[str, Any], path: str | Path) -> dict[str, list[str]]:
+    """Task or group by name, with the tasks in it."""
     ours = [name for name in value["results"] if name.startswith(MAIN_SUITE)
             and _metrics(_object(value["results"], name)).get("call_match") is not None]
     children = {group: [n for n in inner if isinstance(n, str)]
@@ -38,7 +67,7 @@ def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset
     units |= {name: [name] for name in ours if name not in grouped and name not in members}
     if not units:
         raise DataError(f"is lm-eval output without a task whose name starts with {MAIN_SUITE}", path)
-    return [_run(value, Path(path), name, names, tools) for name, names in units.items()]
+    return units
 
 
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -154,8 +183,7 @@ def _rows(samples: Sequence[Mapping[str, Any]], tools: Toolset) -> tuple[tuple[R
     for sample in samples:
         doc = sample["doc"]
         task = _task(doc)
-        stored = {name: bool(sample.get(name)) for name in MATCHES}
-        score = _verdict(task, sample, stored, tools)
+        score = _verdict(task, sample, _matches(sample), tools)
         differing += score.outcome == UNKNOWN
         if task is not None:
             tasks[task.task_id] = task
@@ -175,11 +203,19 @@ def _task(doc: Mapping[str, Any]) -> Task | None:
 
 def _verdict(task: Task | None, sample: Mapping[str, Any], stored: Mapping[str, bool], tools: Toolset) -> Score:
     """The stored verdict with the outcome and reason that explain it, where the scorer still agrees with it."""
-    if task is not None and all(c.name in tools for alternative in task.alternatives for c in alternative):
+    if task is not None and _offered(task, tools):
         score = score_reply(task, _reply(sample), tools, "prompt")
         if all(bool(getattr(score, name)) == match for name, match in stored.items()):
             return score
     return Score(UNKNOWN, why="stored by lm-eval without an outcome", **stored)
+
+
+def _matches(sample: Mapping[str, Any]) -> dict[str, bool]:
+    return {name: bool(sample.get(name)) for name in MATCHES}
+
+
+def _offered(task: Task, tools: Toolset) -> bool:
+    return all(c.name in tools for alternative in task.alternatives for c in alternative)
 
 
 def _reply(sample: Mapping[str, Any]) -> Reply:

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_task.records import Reply, Score
+from infranode_eval.results import result_bytes
+from lm_eval_task.metrics import aggregate
+from lm_eval_task.records import MATCHES, Reply, Score
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -94,6 +96,11 @@ def test_the_tasks_file_may_be_missing(report, results):
     (["--check", "missing.json"], "missing.json: cannot be read"),
     (["--check", "results/good.txt"], "expected a result (.json)"),
     (["--tools", "missing.json"], "missing.json: cannot be read"),
+    (["--write"], "--write goes with --rescore only"),
+    (["--rescore", "--published"], "--rescore does not go with --published"),
+    (["--rescore", "--set", "core"], "--rescore does not go with --set"),
+    (["--rescore", "--check", "results/good.json"], "--rescore does not go with --check"),
+    (["--rescore", "missing.json"], "missing.json: does not exist"),
 ])
 def test_wrong_usage_is_one_line_and_exit_2(report, results, arguments, message):
     done = report(*arguments)
@@ -135,3 +142,81 @@ def test_a_reader_that_goes_away_and_a_narrow_encoding_are_no_errors(results, de
     assert (complaints, gone.returncode) == (b"", 0)
     narrow = subprocess.run(command, capture_output=True, cwd=tmp_path, env={"PYTHONIOENCODING": "ascii"})
     assert narrow.returncode == 0 and b"\\u2013" in narrow.stdout
+
+
+# --- --rescore --------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def old(results, make_result, answer):
+    """results/old.json: scored by an older version, which took every fourth right call for a silence."""
+    value = make_result(lambda t: Reply.from_text(answer(t)), model="old", scorer_version="0.9", own_key={"kept": 1})
+    for row in value["rows"][::4]:
+        row |= Score("no_call", why="silent", **dict.fromkeys(MATCHES, False)).to_json()
+    pairs = [(row["category"], Score(row["outcome"], **{name: row[name] for name in MATCHES})) for row in value["rows"]]
+    value |= {"metrics": aggregate(pairs), "answered": aggregate(pairs)}
+    (results / "old.journal.jsonl").write_text('{"journal":1}\n')
+    path = results / "old.json"
+    path.write_bytes(result_bytes(value))
+    return path
+
+
+def test_rescore_shows_what_changes_and_writes_nothing(report, results, old):
+    before = {path: path.read_bytes() for path in results.iterdir()}
+    done = report("--rescore")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "old, mode prompt, scorer 0.9 → " in done.stdout and "10 of 40 rows changed verdict" in done.stdout
+    assert "call_match 75.0 → 100.0 (up 25.0)" in done.stdout and "not written; --write does" in done.stdout
+    assert ["resource_key-koeln-charging", "gained", "no_call", "ok", "as", "expected"] in [
+        line.split() for line in done.stdout.splitlines()]
+    assert "Nothing changed" in done.stdout and "results/good.json: good, 40 rows" in done.stdout
+    assert {path: path.read_bytes() for path in results.iterdir()} == before
+
+
+def test_rescore_writes_what_changed_and_leaves_the_rest_byte_for_byte(report, results, old):
+    before = {path: path.read_bytes() for path in results.iterdir()}
+    done = report("--rescore", "--write", "results")
+    assert done.returncode == 0 and "\nwritten\n" in done.stdout
+    after = {path: path.read_bytes() for path in results.iterdir()}
+    assert [path.name for path in after if after[path] != before.get(path)] == ["old.json"]
+    value = json.loads(after[old])
+    assert value["metrics"]["call_match"] == 1.0 and value["own_key"] == {"kept": 1}
+    assert value["rescored_from"][0]["scorer_version"] == "0.9" and value["rescored_from"][0]["call_match"] == 0.75
+    assert report("--check", "results/old.json").returncode == 0
+    assert "scored by version" not in report().stdout
+    assert report("--rescore", "--write").stdout.startswith("Nothing changed")
+    assert {path: path.read_bytes() for path in results.iterdir()} == after, "twice is like once"
+
+
+def test_rescore_refuses_other_tasks_in_one_line_and_does_the_rest(report, results, old, make_result, demo_tasks):
+    (results / "other.json").write_text(json.dumps(make_result(lambda t: Reply.from_text("Nein."),
+                                                               tasks=demo_tasks[:9])))
+    done = report("--rescore", "--write")
+    assert done.returncode == 1 and "call_match 75.0 → 100.0" in done.stdout
+    [line] = done.stderr.splitlines()
+    assert line.startswith("report.py: left out: results/other.json: was asked other tasks (hash ")
+    assert line.endswith("give its tasks with --tasks")
+
+
+def test_rescore_as_markdown(report, old):
+    shown = report("--rescore", "--format", "markdown").stdout
+    assert "| resource_key-koeln-charging | gained | no_call | ok | as expected |" in shown.replace("\\_", "_")
+
+
+def test_rescore_writes_through_a_link(report, results, old):
+    content = old.read_bytes()
+    old.unlink()
+    folder = results.parent / "elsewhere"
+    folder.mkdir()
+    (folder / "old.json").write_bytes(content)
+    old.symlink_to(folder / "old.json")
+    assert report("--rescore", "--write").returncode == 0
+    assert old.is_symlink() and json.loads(old.read_bytes())["metrics"]["call_match"] == 1.0, "a link stays a link"
+
+
+def test_rescore_hides_nothing_hostile_from_the_reader_but_from_the_terminal(report, results, make_result):
+    hostile = json.dumps({"name": "\x1b[2J\u202eweather", "arguments": {}})
+    value = make_result(lambda t: Reply.from_text(hostile), model="evil")
+    value["rows"][0] |= {"outcome": "no_call", "why": "old"}
+    (results / "evil.json").write_bytes(result_bytes(value))
+    shown = report("--rescore").stdout
+    assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b" in shown
