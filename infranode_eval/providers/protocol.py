@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from lm_eval_task.errors import RefusedRequestError
 from lm_eval_task.records import Reply, Task
 from lm_eval_task.tools import Toolset
 
@@ -28,8 +29,10 @@ class Sampling:
 class Answer:
     """One reply with what the endpoint said about it.
 
-    message: the chat message as received. usage: the endpoint's token counts as received. latency_s: seconds from
-    sending to the last byte of the attempt that succeeded. model: the id that the endpoint names. None where unknown.
+    message: the chat message as received, in the vendor's own shape. finish_reason: in OpenAI's words; finish_reason_raw:
+    as received, where that differs. usage: the endpoint's token counts as received. latency_s: seconds from sending to
+    the last byte of the attempt that succeeded. model: the id that the endpoint names. deviations: what had to be sent
+    otherwise than asked for (adaptation.py). None where unknown.
     """
 
     message: Mapping[str, Any]
@@ -37,15 +40,22 @@ class Answer:
     usage: Mapping[str, Any] | None = None
     latency_s: float | None = None
     model: str | None = None
+    finish_reason_raw: str | None = None
+    deviations: tuple[str, ...] = ()
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Answer:
         return cls(value["message"], value.get("finish_reason"), value.get("usage"), value.get("latency_s"),
-                   value.get("model"))
+                   value.get("model"), value.get("finish_reason_raw"), tuple(value.get("deviations", ())))
 
     def to_json(self) -> dict[str, Any]:
-        return {"message": self.message, "finish_reason": self.finish_reason, "usage": self.usage,
-                "latency_s": self.latency_s, "model": self.model}
+        value = {"message": self.message, "finish_reason": self.finish_reason, "usage": self.usage,
+                 "latency_s": self.latency_s, "model": self.model}
+        if self.finish_reason_raw is not None:
+            value["finish_reason_raw"] = self.finish_reason_raw
+        if self.deviations:
+            value["deviations"] = list(self.deviations)
+        return value
 
     @property
     def reply(self) -> Reply:
@@ -78,12 +88,44 @@ class TaskReader(Protocol):
     def for_task(self, task: Task) -> Provider: ...
 
 
+class Adapted(RefusedRequestError):
+    """Refused as it was sent; the provider sends it otherwise from now on, so ask again at once. Costs no retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """A request as it would be sent, every secret masked."""
+
+    url: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A provider behind a network. parallel_switch: its API can be told to make one call at most."""
+
+    parallel_switch: bool
+
+    def preview(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Preview: ...
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderOptions:
-    """What the command line says about a provider. timeout_s: total deadline of one attempt."""
+    """What the command line says about a provider.
+
+    timeout_s: total deadline of one attempt. headers: sent with every request. extra_body: merged into every request.
+    tool_choice: "auto", "required" or "none", in native mode. parallel: False asks for one call at most where the API
+    has a switch for it, None leaves the switch out. environ: the proxy variables of the environment.
+    """
 
     model: str
     tools: Toolset
     base_url: str | None = None
     api_key: str | None = None
     timeout_s: float = 60.0
+    headers: tuple[tuple[str, str], ...] = ()
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    tool_choice: str = "auto"
+    parallel: bool | None = False
+    environ: Mapping[str, str] = field(default_factory=dict)

@@ -109,7 +109,7 @@ def test_only_the_oracle_reads_tasks() -> None:
 
 @pytest.mark.parametrize(("backend", "model"), [("baseline", "bm26"), ("telepathy", "m"), ("openai", "m")])
 def test_unknown_names_and_missing_endpoints_are_usage_errors(backend: str, model: str) -> None:
-    with pytest.raises(UsageError, match=r"bm25, keyword|openai, baseline|--base-url"):
+    with pytest.raises(UsageError, match=r"bm25, keyword|openai, responses, anthropic, gemini, baseline|--base-url"):
         open_provider(backend, ProviderOptions(model, TOOLS))
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from stub_endpoint import React, StubEndpoint, completion
 
-from infranode_eval.providers.openai_chat import OpenAIChat, chat_url
-from infranode_eval.providers.protocol import Answer, Sampling
+from infranode_eval.providers import open_provider
+from infranode_eval.providers.openai_chat import url_of
+from infranode_eval.providers.protocol import Answer, Provider, ProviderOptions, Sampling
 from lm_eval_task.errors import (
     AuthError,
     ContextOverflowError,
@@ -21,14 +22,20 @@ from lm_eval_task.errors import (
     RefusedRequestError,
     UsageError,
 )
+from lm_eval_task.tools import read_tools
 
 ASKED = [{"role": "user", "content": "Wetter in Köln?"}]
 SAMPLING = Sampling(max_tokens=160)
+TOOLSET = read_tools()
 KEY = "sk-test-0123456789abcdef"
 
 
+def opened(url: str, key: str | None = None, timeout_s: float = 5.0) -> Provider:
+    return open_provider("openai", ProviderOptions("m", TOOLSET, url, key, timeout_s))
+
+
 def ask(endpoint: StubEndpoint, tools: Any = None, key: str | None = None, timeout_s: float = 5.0) -> Answer:
-    provider = OpenAIChat(endpoint.url, "m", key, timeout_s)
+    provider = opened(endpoint.url, key, timeout_s)
     try:
         return provider.ask(ASKED, tools, SAMPLING)
     finally:
@@ -50,14 +57,14 @@ URLS = [
 
 @pytest.mark.parametrize(("base", "expected", "reason"), URLS)
 def test_base_urls(base: str, expected: str, reason: str) -> None:
-    assert chat_url(base) == expected, reason
+    assert url_of(base, "m") == expected, reason
 
 
 @pytest.mark.parametrize("base", ["h:1", "ftp://h/v1", "http://", "http://h:x/v1", "http://user:geheim@h/v1", "",
                                   "http://[::1/v1", "http://h/ü"])
 def test_refused_base_urls_never_quote_a_password(base: str) -> None:
     with pytest.raises(UsageError) as caught:
-        chat_url(base)
+        url_of(base, "m")
     assert "geheim" not in str(caught.value)
 
 
@@ -81,6 +88,7 @@ def test_native_mode_sends_the_tools_and_returns_the_calls_as_received() -> None
         answer = ask(endpoint, tools, KEY)
     assert endpoint.requests[0].body["tools"] == tools
     assert endpoint.requests[0].body["tool_choice"] == "auto"
+    assert endpoint.requests[0].body["parallel_tool_calls"] is False
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert answer.message == {"role": "assistant", "content": None, "tool_calls": calls}
     assert answer.finish_reason == "tool_calls"
@@ -88,7 +96,7 @@ def test_native_mode_sends_the_tools_and_returns_the_calls_as_received() -> None
 
 def test_requests_of_one_thread_share_a_connection() -> None:
     with StubEndpoint() as endpoint:
-        provider = OpenAIChat(endpoint.url, "m")
+        provider = opened(endpoint.url)
         for _ in range(3):
             provider.ask(ASKED, None, SAMPLING)
         assert (len(endpoint.requests), endpoint.connections) == (3, 1)
@@ -96,7 +104,7 @@ def test_requests_of_one_thread_share_a_connection() -> None:
 
 def test_a_connection_that_the_endpoint_closed_is_replaced_without_a_failure() -> None:
     with StubEndpoint([React(close=True), React()]) as endpoint:
-        provider = OpenAIChat(endpoint.url, "m")
+        provider = opened(endpoint.url)
         provider.ask(ASKED, None, SAMPLING)
         time.sleep(0.05)
         provider.ask(ASKED, None, SAMPLING)
@@ -213,7 +221,7 @@ def test_an_attempt_ends_at_its_total_deadline(reaction: React, reason: str) -> 
 
 def test_after_a_timeout_the_next_request_opens_a_new_connection() -> None:
     with StubEndpoint([React(delay_s=1), React()]) as endpoint:
-        provider = OpenAIChat(endpoint.url, "m", timeout_s=0.2)
+        provider = opened(endpoint.url, timeout_s=0.2)
         with pytest.raises(InfraError):
             provider.ask(ASKED, None, SAMPLING)
         assert provider.ask(ASKED, None, SAMPLING).message["content"] == "Hallo."
@@ -222,7 +230,7 @@ def test_after_a_timeout_the_next_request_opens_a_new_connection() -> None:
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9", "http://name.invalid/v1"])
 def test_an_unreachable_endpoint_is_named(url: str) -> None:
     with pytest.raises(InfraError) as caught:
-        OpenAIChat(url, "m", timeout_s=5).ask(ASKED, None, SAMPLING)
+        opened(url).ask(ASKED, None, SAMPLING)
     assert caught.value.sub == "unreachable"
     assert "127.0.0.1:9" in str(caught.value) or "name.invalid:80" in str(caught.value)
 
