@@ -3,9 +3,11 @@
 
   python3 run_eval.py                                       the bm25 baseline on the core set (no key, no package)
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME [--mode native]
-  python3 run_eval.py --backend baseline --model oracle
+  python3 run_eval.py --backend anthropic --model NAME --mode native --dry-run         tokens, price, one request
+  python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME --ask "Wie ist das Wetter in Köln?"
 
-The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts) or the variable that --api-key-env names.
+The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
+that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
 Exit status: 0 complete, 2 usage or data, 3 incomplete (what was answered is stored; --resume continues).
 """
 
@@ -18,28 +20,34 @@ import signal
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval.terminal import Parser
-from lm_eval_task.errors import BenchError, UsageError
+from lm_eval_task.errors import BenchError, DataError, UsageError
 
 if TYPE_CHECKING:
     from infranode_eval.run import Plan
 
+_KEY_NAMES = {"responses": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
+_PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY",
+                    "no_proxy")
 _HF_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
 
 
 def parser() -> argparse.ArgumentParser:
     p = Parser("run_eval.py", __doc__)
     p.add_argument("--suite", default="single", help="default: single, the main suite")
-    p.add_argument("--backend", help="openai (any /v1/chat/completions) or baseline; default: openai with --base-url")
-    p.add_argument("--base-url", metavar="U", help="with or without /v1")
+    p.add_argument("--backend", metavar="B", help="openai (any /v1/chat/completions), responses, anthropic, gemini or "
+                                                  "baseline; default: openai with --base-url, else baseline")
+    p.add_argument("--base-url", metavar="U", help="with or without /v1; default: the vendor's, for openai none")
     p.add_argument("--model", metavar="M", help="as the endpoint names it, or a baseline: bm25 (default), keyword, "
                                                 "majority, first_tool, constant, never_calls, oracle")
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: prompt")
+    p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
+                                                               "object with model and other flags (base_url …)")
     p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the project's tasks.jsonl")
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the project's tools.json")
     p.add_argument("--set", dest="which", default="core", metavar="S",
@@ -52,6 +60,14 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
+    p.add_argument("--tool-choice", choices=("auto", "required", "none"), default="auto",
+                   help="native mode; default: auto")
+    p.add_argument("--parallel-tool-calls", choices=("off", "on", "unset"), default="off",
+                   help="native mode, where the API has a switch: several calls in a reply; default: off")
+    p.add_argument("--extra-body", type=_json_object, default={}, metavar="JSON",
+                   help="merged into every request, e.g. a reasoning switch; null takes a key out")
+    p.add_argument("--header", type=_header, action="append", default=[], metavar="'NAME: VALUE'",
+                   help="sent with every request; may be repeated, values are stored nowhere")
     p.add_argument("--limit", type=_whole(1), metavar="N", help="only the first N tasks")
     p.add_argument("--repeats", type=_whole(1), default=1, metavar="K", help="ask each task K times; default: 1")
     p.add_argument("--stop-after-errors", type=_whole(1), metavar="N", help="end after N failed tasks in a row")
@@ -59,6 +75,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--resume", action="store_true", help="send only what has no answer yet")
     p.add_argument("--force", action="store_true", help="start anew over an existing file; with --resume: go on "
                                                         "although settings differ (recorded)")
+    p.add_argument("--dry-run", action="store_true", help="send nothing: number of requests, tokens, price, one request")
+    p.add_argument("--price-in", type=_price, metavar="P", help="per million tokens, for --dry-run")
+    p.add_argument("--price-out", type=_price, metavar="P", help="per million tokens, for --dry-run")
+    p.add_argument("--ask", metavar="TEXT", help="one question instead of the tasks: print the reply, write nothing")
     return p
 
 
@@ -76,6 +96,47 @@ def _above_zero(text: str) -> float:
 
 def _temperature(text: str) -> float:
     return _number(text, lambda x: 0 <= x <= 2, "a number from 0 to 2")
+
+
+def _price(text: str) -> float:
+    return _number(text, lambda x: 0 <= x < 1e9, "a number from 0")
+
+
+def _header(text: str) -> tuple[str, str]:
+    """Never quotes the value: it may be a key."""
+    name, colon, value = text.partition(":")
+    name, value = name.strip(), value.strip()
+    if not colon or not name or not all(c.isascii() and (c.isalnum() or c in "-_.!#$%&'*+^`|~") for c in name):
+        raise argparse.ArgumentTypeError("expected 'Name: value'")
+    if name.lower() in ("content-length", "transfer-encoding", "connection"):
+        raise argparse.ArgumentTypeError(f"{name} belongs to the connection and cannot be set")
+    if not (value.isascii() and value.isprintable()):
+        raise argparse.ArgumentTypeError(f"the value of {name} holds characters that no HTTP header can carry")
+    return name, value
+
+
+# Parts of a request that are the test itself, or have a flag of their own under which they are recorded.
+_FLAGS_OF = {"model": "--model", "messages": "--tasks", "input": "--tasks", "contents": "--tasks", "system": "--tasks",
+             "systemInstruction": "--tasks", "instructions": "--tasks", "tools": "--tools",
+             "temperature": "--temperature", "max_tokens": "--max-tokens", "max_completion_tokens": "--max-tokens",
+             "max_output_tokens": "--max-tokens", "maxOutputTokens": "--max-tokens", "tool_choice": "--tool-choice",
+             "toolConfig": "--tool-choice", "parallel_tool_calls": "--parallel-tool-calls"}
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    import json   # late: --help does without
+
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("expected a JSON object, e.g. '{\"reasoning_effort\": \"low\"}'")
+    config = value.get("generationConfig")
+    taken = [k for k in (*value, *(config if isinstance(config, dict) else ())) if k in _FLAGS_OF]
+    if taken:
+        raise argparse.ArgumentTypeError(f"{taken[0]} is set by {_FLAGS_OF[taken[0]]}")
+    return value
 
 
 def _number(text: str, fits: Callable[[float], bool], what: str) -> float:
@@ -98,14 +159,19 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
         raise UsageError(f"--backend {backend} needs --model NAME")
     if backend == "baseline" and args.base_url:
         raise UsageError("--backend baseline takes no --base-url")
+    key = None if backend == "baseline" else api_key(args.api_key_env, args.base_url, environ, backend)
+    if key is None and not args.base_url and not args.dry_run and not args.header and backend in _KEY_NAMES:
+        raise UsageError(f"--backend {backend} needs a key in {_KEY_NAMES[backend]}, or in what --api-key-env names")
     limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors)
-    return Plan(args.suite, backend, args.model or "bm25", args.which, args.mode, args.base_url,
-                None if backend == "baseline" else api_key(args.api_key_env, args.base_url, environ),
-                args.tasks, args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits,
-                args.limit, args.repeats, args.resume, args.force)
+    return Plan(args.suite, backend, args.model or "bm25", args.which, args.mode, args.base_url, key, args.tasks,
+                args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits, args.limit,
+                args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
+                {"off": False, "on": True, "unset": None}[args.parallel_tool_calls],
+                {name: environ[name] for name in _PROXY_VARIABLES if name in environ})
 
 
-def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str]) -> str | None:
+def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],
+            backend: str = "openai") -> str | None:
     """The key for an endpoint; Hugging Face's token goes to Hugging Face alone. None: no key is set.
 
     Raise UsageError for a named variable that is empty, or a key that no HTTP header can carry.
@@ -115,7 +181,7 @@ def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str]) 
             host = f".{urlsplit(base_url or '').hostname or ''}"
         except ValueError as error:
             raise UsageError(f"--base-url is no URL ({error}); expected http://host:port/v1") from None
-        name = "HF_TOKEN" if host.endswith(_HF_HOSTS) else "OPENAI_API_KEY"
+        name = "HF_TOKEN" if host.endswith(_HF_HOSTS) else _KEY_NAMES.get(backend, "OPENAI_API_KEY")
     elif not environ.get(name, "").strip():
         raise UsageError(f"the environment variable {name} (--api-key-env) is not set")
     key = environ.get(name, "").strip()
@@ -126,7 +192,80 @@ def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str]) 
 
 def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
+    check_together(args)
+    if args.models is not None:
+        return run_lineup(args.models, argv)
+    return run_one(args)[0]
+
+
+def run_one(args: argparse.Namespace) -> tuple[int, bool]:
+    """The exit status of one model, and whether the user ended its run."""
     plan = plan_of(args, os.environ)
+    if args.ask is not None:
+        from infranode_eval.question import ask
+        print(*ask(plan, args.ask), sep="\n", flush=True)
+        return 0, False
+    if args.dry_run:
+        from infranode_eval.rehearsal import rehearsal_lines, rehearse
+        print(*rehearsal_lines(rehearse(plan, args.price_in, args.price_out)), sep="\n", flush=True)
+        return 0, False
+    return play(plan)
+
+
+def check_together(args: argparse.Namespace) -> None:
+    """Raise UsageError for flags that exclude or need each other."""
+    if args.models is not None and (args.model or args.out):
+        raise UsageError(f"--models names the models, and each has a file of its own: leave out "
+                         f"{'--model' if args.model else '--out'}")
+    if args.ask is not None and (args.models is not None or args.dry_run):
+        raise UsageError(f"--ask and {'--dry-run' if args.dry_run else '--models'} exclude each other")
+    if (args.price_in is None) != (args.price_out is None):
+        raise UsageError("--price-in and --price-out go together, both per million tokens")
+
+
+def run_lineup(path: Path, argv: Sequence[str]) -> int:
+    """Each model of the file with its own result; a failing one does not keep the next from running.
+
+    Every line is checked before the first request. Raise DataError for a broken one.
+    """
+    status = 0
+    for args in _lineup(path, _without_models(argv)):
+        try:
+            code, interrupted = run_one(args)
+        except BenchError as error:
+            print(f"run_eval.py: {args.model}: {error}", file=sys.stderr)
+            code, interrupted = error.exit_code, False
+        status = max(status, code)
+        if interrupted:
+            break
+    return status
+
+
+def _lineup(path: Path, rest: Sequence[str]) -> list[argparse.Namespace]:
+    """The flags of each line; its own go before those of the command line."""
+    from infranode_eval.lineup import flags_of_lines
+
+    found = []
+    for number, flags in flags_of_lines(path):
+        try:
+            args = parser().parse_args([*rest, *flags])
+            plan_of(args, os.environ)
+        except UsageError as error:
+            raise DataError(str(error), path, number) from None
+        found.append(args)
+    return found
+
+
+def _without_models(argv: Sequence[str]) -> list[str]:
+    rest = list(argv)
+    while "--models" in rest:
+        at = rest.index("--models")
+        del rest[at:at + 2]
+    return [flag for flag in rest if not flag.startswith("--models=")]
+
+
+def play(plan: Plan) -> tuple[int, bool]:
+    """Play one plan and print its numbers; as run_one."""
     # Imported here so that --help and wrong flags answer at once.
     from infranode_eval.progress import ProgressLine
     from infranode_eval.run import execute
@@ -140,12 +279,12 @@ def run(argv: Sequence[str]) -> int:
     print(*summary_lines(result), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)
-        return 0
+        return 0, False
     failed, n = result["counts"]["failed"], result["counts"]["n"]
     print(f"run_eval.py: incomplete: {failed} of {n} tasks have no answer"
           f"{'; stopped: ' + result['stopped'] if result['stopped'] else ''}; {out} has the rest, --resume continues",
           file=sys.stderr)
-    return 3
+    return 3, result["stopped"] == "interrupted"
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -81,4 +81,5 @@ def _resumed(out: Path, journal: Path, description: Description, force: bool) ->
 
 
 def _differences(identity: Mapping[str, Any], description: Description) -> set[str]:
-    return {k for k, v in description.identity().items() if identity.get(k) != v}
+    ours = description.identity()
+    return {k for k in {**ours, **identity} if identity.get(k) != ours.get(k)}

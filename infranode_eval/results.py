@@ -13,16 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.journal import Entry
+from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT
 from infranode_eval.providers.protocol import Answer, Sampling
+from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.runner import Played
 from infranode_eval.serving import budget_note, cut_in_reasoning
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
 from lm_eval_task.records import Score
-from lm_eval_task.shapes import REASONING_FIELDS
+from lm_eval_task.shapes import parts_of
 
 FORMAT = 1
 HARNESS = "run_eval"
+
+
+_ASKED_FOR = ("tool_choice", "parallel_tool_calls", "extra_body")   # part of a run's identity where they were sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,7 @@ class Description:
     def identity(self) -> dict[str, Any]:
         """What must be equal for two runs to share answers (specification: the direct runner, --resume)."""
         sampling = {k: self.settings.get(k) for k in ("temperature", "max_tokens")}
+        sampling |= {k: self.settings[k] for k in _ASKED_FOR if self.settings.get(k) is not None}
         return {"suite": self.suite, "set": self.set, "model": self.model, "backend": self.backend, "mode": self.mode,
                 **{f"hash of {k}": v for k, v in self.hashes.items()}, **sampling}
 
@@ -79,9 +85,13 @@ def setup_of(mode: str, sampling: Sampling, rows: Iterable[Mapping[str, Any]]) -
 
 
 def _reasoned(row: Mapping[str, Any]) -> bool:
-    """Did the reply hold thoughts, in a field of their own or in a block that the reader took out of the text?"""
-    fields = ((row["reply"] or {}).get(key) for key in REASONING_FIELDS)
-    return "reasoning_removed" in row["labels"] or any(isinstance(f, str) and f.strip() for f in fields)
+    """Did the reply hold thoughts, in a place of their own or in a block that the reader took out of the text?
+
+    Some endpoints only count them.
+    """
+    thoughts = parts_of(row["reply"] or {}).thoughts
+    counted = (row.get("usage") or {}).get("reasoning_tokens")
+    return "reasoning_removed" in row["labels"] or any(map(str.strip, thoughts)) or bool(counted)
 
 
 def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
@@ -91,17 +101,35 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
         "task_id": played.task.task_id, "category": played.task.category, "repeat": played.repeat,
         **played.score.to_json(),
         "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
-        "usage": answer.usage, "latency_s": None if deterministic else answer.latency_s,
+        "usage": normal_usage(answer.usage), "latency_s": None if deterministic else answer.latency_s,
         "attempts": played.attempts, "error": played.error}
     if not deterministic:
-        row |= {"served_model": answer.model, "keys": list(played.keys)}
+        row |= {"served_model": answer.model, "usage_raw": answer.usage, "keys": list(played.keys)}
+        row |= {"finish_reason_raw": answer.finish_reason_raw} if answer.finish_reason_raw is not None else {}
+        row |= {"deviations": list(answer.deviations)} if answer.deviations else {}
     return row
+
+
+def _parallel_obeyed(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, bool | None]:
+    """Where one call at most was asked for: did the reply keep to it? Empty where nothing of the kind was sent."""
+    if settings.get("parallel_tool_calls") is not False or PARALLEL_LEFT_OUT in row.get("deviations", ()):
+        return {}
+    return {"parallel_obeyed": None if row["calls"] is None else len(row["calls"]) <= 1}
+
+
+def _settings_of(description: Description, rows: Sequence[Mapping[str, Any]], deterministic: bool) -> dict[str, Any]:
+    """The settings, and what endpoints made of them: each deviation once."""
+    if deterministic:
+        return dict(description.settings)
+    deviations = dict.fromkeys(d for row in rows for d in row.get("deviations", ()))
+    return {**description.settings, "deviations": sorted(deviations)}
 
 
 def result_of(description: Description, played: Sequence[Played], sampling: Sampling, deterministic: bool,
               stopped: str | None = None) -> dict[str, Any]:
     """The whole results file. stopped: why the run ended before its time."""
     rows = [row_of(p, deterministic) for p in played]
+    rows = [row | _parallel_obeyed(row, description.settings) for row in rows]
     scores = [(p.task.category, p.score) for p in played]
     answered = [(category, score) for category, score in scores if not score.failed]
     metrics = aggregate(scores)
@@ -111,7 +139,7 @@ def result_of(description: Description, played: Sequence[Played], sampling: Samp
         "backend": description.backend, "mode": description.mode,
         "setup": description.setup or setup_of(description.mode, sampling, rows), "harness": HARNESS,
         "complete": len(answered) == len(scores), "stopped": stopped, "scorer_version": SCORER_VERSION,
-        "hashes": dict(description.hashes), "settings": dict(description.settings),
+        "hashes": dict(description.hashes), "settings": _settings_of(description, rows, deterministic),
         "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
         "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered),
         **({"notes": notes} if notes else {}), "rows": rows}
@@ -199,7 +227,11 @@ def read_result(path: Path) -> dict[str, Any]:
 
 def entries_of(result: Mapping[str, Any]) -> list[Entry]:
     """The answers of the scored rows, as a journal would hold them; rows that do not know their request give none."""
-    return [Entry(row["task_id"], row["repeat"], row["keys"][0],
-                  Answer(row["reply"], row["finish_reason"], row["usage"], row["latency_s"], row["served_model"]),
-                  row["attempts"])
+    return [Entry(row["task_id"], row["repeat"], row["keys"][0], _answer_of(row), row["attempts"])
             for row in result["rows"] if row["call_match"] is not None and len(row.get("keys", ())) == 1]
+
+
+def _answer_of(row: Mapping[str, Any]) -> Answer:
+    """Rows of older files hold the counts as received under `usage`."""
+    return Answer(row["reply"], row["finish_reason"], row.get("usage_raw", row["usage"]), row["latency_s"],
+                  row["served_model"], row.get("finish_reason_raw"), tuple(row.get("deviations", ())))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,17 +11,22 @@ from urllib.parse import urlsplit
 from infranode_eval.destination import Claim, claim
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
-from infranode_eval.providers.protocol import Provider, ProviderOptions, Sampling
+from infranode_eval.providers.masking import MASK
+from infranode_eval.providers.protocol import Provider, ProviderOptions, Remote, Sampling
 from infranode_eval.results import Description, result_of, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
 from infranode_eval.suites import Setup, Suite, open_suite
+from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, tasks_fingerprint
-from lm_eval_task.tools import read_tools
+from lm_eval_task.tools import Toolset, read_tools
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the command line asks for; None where the suite or the name of the model decides."""
+    """What the command line asks for; None where the suite or the name of the model decides.
+
+    headers, extra_body, tool_choice, parallel, environ: as in ProviderOptions.
+    """
 
     suite: str
     backend: str
@@ -42,6 +47,49 @@ class Plan:
     repeats: int = 1
     resume: bool = False
     force: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    tool_choice: str = "auto"
+    parallel: bool | None = False
+    environ: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A plan with everything that it names opened and checked; nothing has been sent yet."""
+
+    suite: Suite
+    setup: Setup
+    tasks: Sequence[Task]
+    provider: Provider
+    description: Description
+    out: Path
+
+
+def prepared(plan: Plan) -> Prepared:
+    """Raise UsageError or DataError for a plan that cannot be played."""
+    suite = open_suite(plan.suite)
+    tools = read_tools(plan.tools)
+    setup = setup_of(plan, suite, tools)
+    tasks = suite.load(plan.tasks, tools, plan.which)
+    provider = provider_of(plan, tools)
+    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag)
+    return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider), out)
+
+
+def setup_of(plan: Plan, suite: Suite, tools: Toolset) -> Setup:
+    """Raise UsageError for settings that the mode has no place for."""
+    mode = plan.mode or suite.MODE
+    if mode != "native" and plan.tool_choice != "auto":
+        raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
+    return Setup.of(mode, tools, Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature))
+
+
+def provider_of(plan: Plan, tools: Toolset) -> Provider:
+    """Raise UsageError for a backend that does not exist or cannot work with the plan."""
+    return open_provider(plan.backend, ProviderOptions(
+        plan.model, tools, plan.base_url, plan.api_key, plan.timeout_s, plan.headers, plan.extra_body,
+        plan.tool_choice, plan.parallel, plan.environ))
 
 
 def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple[Path, dict[str, Any]]:
@@ -50,18 +98,12 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     Raise UsageError or DataError before the first request; what fails later stands in the rows. An interrupted
     deterministic run writes nothing: it costs nothing to repeat.
     """
-    suite = open_suite(plan.suite)
-    tools = read_tools(plan.tools)
-    setup = Setup.of(plan.mode or suite.MODE, tools, Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature))
-    tasks = suite.load(plan.tasks, tools, plan.which)
-    provider = open_provider(plan.backend, ProviderOptions(plan.model, tools, plan.base_url, plan.api_key,
-                                                           plan.timeout_s))
-    description = _description(plan, suite, setup, tasks, provider)
-    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag)
+    ready = prepared(plan)
+    suite, setup, provider, description, out = ready.suite, ready.setup, ready.provider, ready.description, ready.out
     claimed = claim(out, description, deterministic=provider.deterministic, resume=plan.resume, force=plan.force)
     if claimed.forced:
         description = replace(description, settings={**description.settings, "forced": list(claimed.forced)})
-    chosen, repeats = _chosen(tasks, plan, claimed)
+    chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
     if provider.deterministic:
         result = _folded(Runner(suite, setup, provider, plan.limits), description, chosen, repeats, show)
         if result["stopped"] is None:
@@ -84,7 +126,7 @@ def _folded(runner: Runner, description: Description, tasks: Sequence[Task], rep
     return result_of(description, played, runner.setup.sampling, runner.provider.deterministic, runner.stop_reason)
 
 
-def _chosen(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:
+def chosen_tasks(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:
     """The tasks under --limit, and the repeats; what an earlier run has answered stays in the file all the same."""
     answered = {task_id for task_id, _ in claimed.stored}
     limit = len(tasks) if plan.limit is None else plan.limit
@@ -97,8 +139,22 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     if not provider.deterministic:
         settings |= {"base_url": _without_secrets(plan.base_url), "timeout_s": plan.timeout_s,
                      "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "retries": plan.limits.retries}
+        settings |= _settings_sent(plan, setup.mode, provider)
     hashes = {"tasks": tasks_fingerprint(tasks), "tools": setup.tools.fingerprint, "prompt": suite.prompt_hash(setup)}
     return Description(plan.suite, plan.which, plan.model, plan.backend, setup.mode, provider.setup, hashes, settings)
+
+
+def _settings_sent(plan: Plan, mode: str, provider: Provider) -> dict[str, Any]:
+    """What shapes every request beside the sampling; null where it was not sent."""
+    native = mode == "native"
+    switch = native and isinstance(provider, Remote) and provider.parallel_switch and plan.tool_choice != "none"
+    settings: dict[str, Any] = {"tool_choice": plan.tool_choice if native else None,
+                                "parallel_tool_calls": plan.parallel if switch else None}
+    if plan.headers:
+        settings["headers"] = {name: MASK for name, _ in plan.headers}
+    if plan.extra_body:
+        settings["extra_body"] = plan.extra_body
+    return settings
 
 
 def _without_secrets(url: str | None) -> str | None:

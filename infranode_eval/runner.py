@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,12 +11,13 @@ from dataclasses import dataclass, field, replace
 
 from infranode_eval.journal import Entry, Journal, request_key
 from infranode_eval.pace import Pace
-from infranode_eval.providers.protocol import Answer, Messages, Provider, Sampling, TaskReader, Tools
+from infranode_eval.providers.protocol import Adapted, Answer, Messages, Provider, Sampling, TaskReader, Tools
 from infranode_eval.suites import Setup, Suite, Transcript
 from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, RefusedRequestError
 from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
+PROBED_ABOVE = 20        # a run that sends more tasks than that asks the first one alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,10 @@ class Progress:
     failed: int
 
 
+# A key may lack the right to one thing; a missing or wrong one lacks it to all.
+_FORBIDDEN = re.compile(rf"{AuthError.__name__}: (?:HTTP 403|.*\(code 403\))")
+
+
 class Stopped(Exception):
     """The run ends; this task was not answered."""
 
@@ -89,14 +95,19 @@ class Runner:
 
         show: called twice a second. grace_s: how long requests in flight may still finish after a stop.
         """
-        units = iter([(task, repeat) for repeat in range(1, repeats + 1) for task in tasks])
-        total = len(tasks) * repeats
-        threads = [threading.Thread(target=self._work, args=(units,), name=f"worker-{i}", daemon=True)
-                   for i in range(min(self.limits.concurrency, total))]
+        units = [(task, repeat) for repeat in range(1, repeats + 1) for task in tasks]
+        total = len(units)
+        threads: list[threading.Thread] = []
         try:
-            for thread in threads:
-                thread.start()
-            self._wait(threads, total, show)
+            probe = self._probe(units)
+            if probe is not None:
+                units.remove(probe)
+                self._start(threads, [probe], 1)
+                self._wait(threads, total, show)
+                self._judge_probe(probe)
+            if not self.stopping.is_set():
+                self._start(threads, units, min(self.limits.concurrency, len(units)))
+                self._wait(threads, total, show)
         except KeyboardInterrupt:
             self.stop("interrupted")
         self._wind_up(threads, grace_s)
@@ -106,6 +117,26 @@ class Runner:
             played = dict(self._played)
         return [played.get((task.task_id, repeat)) or _not_run(task, repeat, self.stop_reason)
                 for task in tasks for repeat in range(1, repeats + 1)]
+
+    def _start(self, threads: list[threading.Thread], units: Sequence[tuple[Task, int]], count: int) -> None:
+        waiting = iter(units)
+        started = [threading.Thread(target=self._work, args=(waiting,), name=f"worker-{i}", daemon=True)
+                   for i in range(count)]
+        for thread in started:
+            thread.start()
+            threads.append(thread)
+
+    def _probe(self, units: Sequence[tuple[Task, int]]) -> tuple[Task, int] | None:
+        """The first unit that has to be sent, where so many follow that a mistake would be repeated many times."""
+        unsent = [unit for unit in units if (unit[0].task_id, unit[1]) not in self.stored]
+        return unsent[0] if len(unsent) > PROBED_ABOVE and not self.provider.deterministic else None
+
+    def _judge_probe(self, probe: tuple[Task, int]) -> None:
+        """A refusal for good (no such model, no tools there, no right to it) would meet every task."""
+        with self._lock:
+            played = self._played.get((probe[0].task_id, probe[1]))
+        if played is not None and _refused_for_good(played):
+            self.stop(f"the first request was refused, so the rest was not sent: {played.error}")
 
     def stop(self, reason: str) -> None:
         """End the run; the first reason is kept."""
@@ -203,9 +234,8 @@ class _ErrorWatch:
             return None
         self.in_a_row += 1
         error = played.error or ""
-        permanent = error.startswith((AuthError.__name__, RefusedRequestError.__name__))
-        self.refusals = [e for e in self.refusals if e == error] + [error] if permanent else []
-        if error.startswith(AuthError.__name__) and "HTTP 401" in error:
+        self.refusals = [e for e in self.refusals if e == error] + [error] if _refused_for_good(played) else []
+        if error.startswith(AuthError.__name__) and not _FORBIDDEN.match(error):
             return error
         if played.score.sub == "unreachable" and not self.answered:
             return error
@@ -214,6 +244,12 @@ class _ErrorWatch:
         if self.stop_after_errors and self.in_a_row >= self.stop_after_errors:
             return f"{self.in_a_row} failed tasks in a row, the last with {error}"
         return None
+
+
+def _refused_for_good(played: Played) -> bool:
+    """Was it a refusal that has nothing to do with the task? A content filter's has."""
+    names = (AuthError.__name__, RefusedRequestError.__name__)
+    return (played.error or "").startswith(names) and played.score.sub != "content_filter"
 
 
 def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
@@ -276,6 +312,8 @@ class Asker:
             self.sent += 1
             try:
                 return self._provider.ask(messages, tools, sampling)
+            except Adapted:
+                continue   # sent otherwise now: another attempt, but no retry
             except ProviderError as error:
                 if runner.stopping.is_set() and error.retryable:
                     raise Stopped from None

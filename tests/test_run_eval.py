@@ -139,7 +139,9 @@ def test_a_run_against_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     result = load("results/org__m.all.json")
     assert result["metrics"]["call_match"] == 1.0 and result["setup"] == "S"
     assert [r["task_id"] for r in result["rows"]] == ["a", "b", "c", "d"]
-    assert result["rows"][0]["usage"] == {"prompt_tokens": 7, "completion_tokens": 3}
+    assert result["rows"][0]["usage"] == {"input_tokens": 7, "output_tokens": 3, "cached_tokens": None,
+                                          "reasoning_tokens": None}
+    assert result["rows"][0]["usage_raw"] == {"prompt_tokens": 7, "completion_tokens": 3}
     assert result["rows"][0]["served_model"] == "stub-1" and result["rows"][0]["latency_s"] >= 0
     assert {r.headers["authorization"] for r in endpoint.requests} == {f"Bearer {KEY}"}
     assert os.listdir("results") == ["org__m.all.json"], "the journal went into the file"

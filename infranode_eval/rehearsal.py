@@ -1,0 +1,103 @@
+"""A run without sending: how many requests, how many tokens, what price, and one request as it would be sent."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from infranode_eval.budget import Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
+from infranode_eval.destination import claim
+from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
+from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
+from infranode_eval.tokens import ESTIMATE
+from lm_eval_task.errors import UsageError
+from lm_eval_task.records import Task
+
+
+class _Seen(Exception):
+    """The first request of a task was seen; nothing more is needed."""
+
+
+class _Witness:
+    """A provider that sends nothing and keeps the first request."""
+
+    deterministic = False
+    setup: str | None = None
+
+    def __init__(self) -> None:
+        self.request: tuple[Messages, Tools | None, Sampling] | None = None
+
+    def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
+        self.request = (messages, tools, sampling)
+        raise _Seen
+
+    def close(self) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What a run would do. asked: the tasks to send, once for each repeat."""
+
+    ready: Prepared
+    asked: Sequence[Task]
+    preview: Preview | None
+    price: Price | None
+    price_source: str
+
+
+def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None = None) -> Rehearsal:
+    """Raise UsageError or DataError as the run itself would before its first request."""
+    ready = prepared(plan)
+    claimed = claim(ready.out, ready.description, deterministic=ready.provider.deterministic, resume=plan.resume,
+                    force=plan.force)
+    chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
+    asked = [task for repeat in range(1, repeats + 1) for task in chosen
+             if (task.task_id, repeat) not in claimed.stored]
+    table = read_prices()
+    listed = plan.model if plan.model in table.prices else None
+    price = price_of(table, listed, price_in, price_out, None)
+    source = "as given" if price_in is not None and price_out is not None else \
+        f"list price of {table.as_of} in {table.currency}, unchecked: --price-in and --price-out override"
+    return Rehearsal(ready, asked, _preview(ready, asked), price, source)
+
+
+def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
+    """The first request of the first task; None where nothing would go over a network."""
+    if not asked or not isinstance(ready.provider, Remote):
+        return None
+    witness = _Witness()
+    try:
+        ready.suite.play(asked[0], witness, ready.setup)
+    except _Seen:
+        pass
+    return ready.provider.preview(*witness.request) if witness.request else None
+
+
+def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
+    """What --dry-run prints."""
+    ready, asked = rehearsal.ready, rehearsal.asked
+    yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
+           f"suite {ready.description.suite}, set {ready.description.set}")
+    yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    if not asked:
+        return
+    max_tokens = ready.setup.sampling.max_tokens
+    prompt = prompt_of(ready.setup.mode, ready.setup.tools, asked, ESTIMATE.count, max_tokens)
+    gold = gold_tokens(asked, ESTIMATE.count)
+    yield f"input tokens   {prompt.total.tokens:>12,}   an estimate (measure.py counts)"
+    yield f"output tokens  {gold:>12,}   for the expected calls; at most {len(asked) * max_tokens:,}"
+    if rehearsal.price is not None:
+        cost = cost_of(prompt, rehearsal.price, gold, max_tokens)
+        yield (f"price          {cost.uncached:>12.4f}   for the expected calls; at most {cost.highest:.4f}; "
+               f"{rehearsal.price.price_in:g} in, {rehearsal.price.price_out:g} out per million ({rehearsal.price_source})")
+    if rehearsal.preview is not None:
+        yield ""
+        yield f"POST {rehearsal.preview.url}"
+        yield from (f"{name}: {value}" for name, value in rehearsal.preview.headers.items())
+        yield ""
+        yield json.dumps(rehearsal.preview.body, ensure_ascii=False, indent=1)
+
+
