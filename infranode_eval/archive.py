@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.serving import cut_in_reasoning, prompt_tokens, was_recovered
+from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
 from lm_eval_task.shapes import parts_of
@@ -31,7 +31,8 @@ class Row:
     """One task's verdict in a run, and what the stored reply tells about its serving.
 
     native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
-    or where it is unknown. cut_in_reasoning: the budget ended before any call. prompt_tokens: as the endpoint counted.
+    or where it is unknown. cut_in_reasoning, cut_repeating: where the budget ended. prompt_tokens: as the endpoint
+    counted.
     """
 
     task_id: str
@@ -41,6 +42,7 @@ class Row:
     native: bool = False
     recovered: bool | None = None
     cut_in_reasoning: bool = False
+    cut_repeating: bool = False
     prompt_tokens: int | None = None
 
     @classmethod
@@ -74,6 +76,7 @@ class Row:
             native=reply is not None and bool(parts_of(reply.message).entries),
             recovered=was_recovered(score, reply, mode, tools),
             cut_in_reasoning=reply is not None and cut_in_reasoning(score, reply.message, usage),
+            cut_repeating=reply is not None and cut_repeating(score, reply.message),
             prompt_tokens=prompt_tokens(usage))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from infranode_eval.archive import UNKNOWN, Row, Run
 from infranode_eval.serving import budget_note, lost_prompt
+from lm_eval_task.formats import FORMATS
 from lm_eval_task.metrics import SCORER_VERSION
 from lm_eval_task.records import FAILURES
 from lm_eval_task.tools import Toolset
@@ -101,7 +102,11 @@ def _unread_cause(run: Run, outcomes: Mapping[str, int], lost: str | None) -> st
     most = max(_UNREAD, key=lambda o: outcomes.get(o, 0))
     if not outcomes.get(most):
         return f"server or template; look at some replies in {run.path}"
-    return _CAUSES[most](run) if most != "no_call" or lost is None else "the tools were not in the prompt, see there"
+    if most == "truncated":
+        return "the token budget, see there"
+    if most == "no_call" and lost:
+        return "the tools were not in the prompt, see there"
+    return _silent_cause(run) if most == "no_call" else _garbled_cause(run)
 
 
 def _silent_cause(run: Run) -> str:
@@ -126,7 +131,13 @@ def _garbled_cause(run: Run) -> str:
 
 def _budget_cause(run: Run) -> str:
     tokens, flag = _budget(run)
-    return f"the token budget{f' of {tokens}' if tokens else ''}: raise {flag}"
+    budget = f"the token budget{f' of {tokens}' if tokens else ''}"
+    cut = [row for row in run.rows if row.score.outcome == "truncated"]
+    loops = sum(row.cut_repeating for row in cut)
+    if 2 * loops > len(cut):
+        return (f"{loops} of the {len(cut)} cut replies repeat themselves until {budget} ends, so more tokens will not "
+                "help: a chat template that does not fit the model, a missing end token, or a weak model")
+    return f"{budget}: raise {flag}"
 
 
 def _budget(run: Run) -> tuple[object, str]:
@@ -136,19 +147,22 @@ def _budget(run: Run) -> tuple[object, str]:
     return run.settings.get("max_tokens"), "--max-tokens"
 
 
-_CAUSES = {"no_call": _silent_cause, "malformed_call": _garbled_cause, "truncated": _budget_cause}
+_FORMAT_LABELS = frozenset(label for label, _ in FORMATS.values())
 
 
 def _recovered(run: Run, answered: Sequence[Row]) -> str:
-    """Which rules were needed says which format the server left unread."""
+    """Which rules were needed says what the server left unread."""
     known = [row for row in answered if row.recovered is not None]
     rows = [row for row in known if row.recovered]
-    often = Counter(label for row in rows for label in row.score.labels).most_common(2)
-    rules = ", ".join(f"{label} {count}" for label, count in often)
+    often = Counter(label for row in rows for label in row.score.labels)
+    rules = ", ".join(f"{label} {count}" for label, count in often.most_common(2))
+    formats = sum(count for label, count in often.items() if label in _FORMAT_LABELS)
     if run.mode == "native":
         cause = "the server's tool parser: calls arrive as text, start it with the parser of this model"
-    else:
+    elif 2 * formats >= len(rows):
         cause = "wrong mode or chat template: the model writes calls in a format of its own, compare with --mode native"
+    else:
+        cause = "sampling settings or chat template, since the JSON has small faults: read some replies"
     return (f"{len(rows)} of {len(known)} readable calls needed a recovery rule"
             f"{f' ({rules})' if rules else ''}; likely cause: {cause}")
 
@@ -158,7 +172,7 @@ def _one_outcome(run: Run, outcomes: Mapping[str, int], lost: str | None) -> lis
     if len(outcomes) != 1 or UNKNOWN in outcomes or run.n < 2:
         return []
     outcome = next(iter(outcomes))
-    if outcome in _CAUSES:
+    if outcome in _UNREAD:
         cause = _unread_cause(run, outcomes, lost)
     else:
         cause = (_FAILURE_CAUSES | _ALIKE_CAUSES).get(outcome, "one fault in the set-up that meets every task alike")

@@ -16,6 +16,7 @@ from lm_eval_task.thoughts import split_thoughts
 from lm_eval_task.tools import Toolset
 
 CHARACTERS_PER_TOKEN = 4.0      # German text mixed with JSON; no tokenizer in use gets more out of a token
+SHORTEST_LOOP, LONGEST_LOOP = 15, 120   # characters
 FAR_BELOW = 0.5                 # a server may render tools shorter than they were sent, but not by half
 
 
@@ -45,6 +46,22 @@ def cut_in_reasoning(score: Score, message: Mapping[str, Any], usage: Any) -> bo
     parts = parts_of(message)
     thoughts = split_thoughts(parts.text)
     return thoughts.unclosed or thoughts.any or any(map(str.strip, parts.thoughts))
+
+
+def cut_repeating(score: Score, message: Mapping[str, Any]) -> bool:
+    """Did the token budget end in a loop, the same words at least three times in a row? A larger one would not help."""
+    if score.outcome != "truncated":
+        return False
+    text = parts_of(message).text.strip()[-3 * LONGEST_LOOP:]
+    end = len(text) - SHORTEST_LOOP     # where the last few characters start; a loop brings them up before
+    at = text.rfind(text[-SHORTEST_LOOP:], 0, len(text) - 1) if end > 0 else -1
+    while at >= max(0, end - LONGEST_LOOP):
+        length = end - at
+        tail = max(3 * length, 3 * SHORTEST_LOOP)
+        if len(text) >= tail and text[-tail + length:] == text[-tail:-length]:
+            return True
+        at = text.rfind(text[-SHORTEST_LOOP:], 0, at + SHORTEST_LOOP - 1)
+    return False
 
 
 def budget_note(cut: int, max_tokens: Any, flag: str = "--max-tokens") -> str:

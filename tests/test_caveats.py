@@ -14,6 +14,7 @@ from lm_eval_task.records import Reply, Score, tasks_fingerprint
 SILENT = Reply.from_text("Ich weiß es nicht.")
 GARBLED = Reply.from_text('<tool_call>{"name": "weather", "arguments": {</tool_call>')
 CUT = Reply.from_text("Ich überlege noch", "length")
+LOOP = Reply.from_text("A: " * 80, "length")
 THOUGHT_AWAY = Reply({"role": "assistant", "content": "", "reasoning_content": "Köln, also …"}, "length")
 
 
@@ -37,8 +38,10 @@ def caveats(make_result, demo_tasks, toolset):
     (SILENT, {"mode": "native"}, "only 0.0% of the answered rows", "the chat template renders no tools"),
     (GARBLED, {}, "only 0.0% of the answered rows could be read (malformed_call 40)", "wrong mode or chat template"),
     (GARBLED, {"mode": "native"}, "only 0.0% of the answered rows", "the server's tool parser or chat template"),
-    (CUT, {}, "only 0.0% of the answered rows could be read (truncated 40)", "the token budget of 160: raise --max"),
-    (CUT, {}, "100.0% of the answered rows were cut by the token budget: budget-limited, no rank", "raise --max-"),
+    (CUT, {}, "only 0.0% of the answered rows could be read (truncated 40)", "the token budget, see there"),
+    (CUT, {}, "100.0% of the answered rows were cut by the token budget: budget-limited, no rank",
+     "the token budget of 160: raise --max-tokens"),
+    (LOOP, {}, "100.0% of the answered rows were cut", "40 of the 40 cut replies repeat themselves until"),
     (SILENT, {}, "every row has the outcome no_call", "compare with --mode native"),
     (GARBLED, {}, "every row has the outcome malformed_call", "wrong mode or chat template"),
     (THOUGHT_AWAY, {}, "40 replies cut inside reasoning: raise --max-tokens (it was 160)", "switch reasoning off"),
@@ -48,12 +51,14 @@ def test_an_odd_number_comes_with_its_likely_cause(caveats, reply, header, start
     assert len(lines) == 1 and cause in lines[0]
 
 
-@pytest.mark.parametrize("mode, cause", [
-    ("prompt", "writes calls in a format of its own, compare with --mode native"),
-    ("native", "the server's tool parser: calls arrive as text"),
+@pytest.mark.parametrize("mode, wrap, cause", [
+    ("prompt", "<tool_call>{}</tool_call>", "writes calls in a format of its own, compare with --mode native"),
+    ("prompt", "a comma too many", "the JSON has small faults"),
+    ("native", "<tool_call>{}</tool_call>", "the server's tool parser: calls arrive as text"),
 ])
-def test_recovered_calls_name_the_rule_and_the_cause(caveats, answer, mode, cause):
-    lines = caveats(lambda t: Reply.from_text(f"<tool_call>{answer(t)}</tool_call>"), mode=mode)
+def test_recovered_calls_name_the_rule_and_the_cause(caveats, answer, mode, wrap, cause):
+    lines = caveats(lambda t: Reply.from_text(
+        wrap.format(answer(t)) if "{}" in wrap else f"{answer(t)[:-1]},}}"), mode=mode)
     line = next(line for line in lines if "recovery rule" in line)
     assert line.startswith("40 of 40 readable calls needed a recovery rule (") and cause in line
     assert any(line.startswith("every row has the outcome ok_recovered") for line in lines)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 from dataclasses import replace
 
 import pytest
 
+from infranode_eval import statistics
 from infranode_eval.archive import run_from_json
 from infranode_eval.figures import PROFILE, first_call, summarise
 from infranode_eval.statistics import wilson
@@ -137,13 +139,24 @@ def test_a_recovered_share_of_nothing_is_unknown(summary_of):
     assert summary_of(lambda t: Reply.from_text("Nein.")).shares["recovered"] is None
 
 
-def test_intervals_are_drawn_when_asked_for_so_that_many_runs_are_summarised_at_once(make_result, answer, core):
-    value = make_result(lambda t: Reply.from_text(answer(t)), repeats=2)
-    value["rows"] = value["rows"] + value["rows"][:11]
-    for n, row in enumerate(value["rows"][-11:]):
-        value["rows"][-11 + n] = row | {"repeat": 3}
+def test_intervals_are_drawn_when_asked_for(make_result, answer, demo_tasks):
+    drawn = statistics._drawn.cache_info
+    before = drawn()
+    value = make_result(lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[:37], repeats=2)
+    found = summarise(run_from_json(value, "r.json"))
+    assert found.method.startswith("cluster bootstrap (2,000 draws") and drawn() == before, "nothing is drawn yet"
+    assert found.interval.high == 1.0 and drawn() != before
+
+
+def test_two_hundred_results_of_91_rows_are_summarised_in_two_seconds(make_result, toolset, core, answer):
+    """Half of the calls are right, a quarter is wrong and fenced, a quarter wrong in a format that is read again."""
+    wrong = '{"name": "weather", "arguments": {"slug": "trier"}}'
+    forms = itertools.cycle([None, f"```json\n{wrong}\n```", None, f"<tool_call>{wrong}</tool_call>"])
+    value = make_result(lambda t: Reply.from_text(next(forms) or answer(t)), repeats=3)
+    value["rows"] = value["rows"][:91]
     value["counts"] = {"n": 91, "scored": 91, "failed": 0}
     before = time.process_time()
-    found = [summarise(run_from_json(value, "r.json"), [core]) for _ in range(200)]
-    assert time.process_time() - before < 2.0, "200 results of 91 rows; 2,000 draws for each would take longer"
-    assert found[0].method.startswith("cluster bootstrap") and found[0].interval.high == 1.0
+    for _ in range(200):
+        found = summarise(run_from_json(value, "r.json", toolset), [core], toolset)
+    assert time.process_time() - before < 2.0
+    assert found.shares["recovered"] == pytest.approx(22 / 91)

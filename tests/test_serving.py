@@ -9,6 +9,7 @@ import pytest
 from infranode_eval.serving import (
     budget_note,
     cut_in_reasoning,
+    cut_repeating,
     least_prompt_tokens,
     lost_prompt,
     prompt_tokens,
@@ -70,6 +71,22 @@ def test_a_budget_spent_on_reasoning(toolset, message, finish, usage, cut, why):
     assert cut_in_reasoning(score, message, usage) is cut, why
 
 
+@pytest.mark.parametrize("text, finish, repeats, why", [
+    ("Die Antwort:" + "\n\nA:" * 30, "length", True, "a short loop"),
+    ("Also: " + "Das Wetter in Köln ist schön und morgen auch noch. " * 3, "length", True, "a sentence, three times"),
+    ("Also: " + "Das Wetter in Köln ist schön und morgen auch noch. " * 2, "length", False, "twice is no loop"),
+    ("Also: " + ("-" * 20 + " gut " + "-" * 20 + " schlecht ") * 3, "length", True, "a loop in the loop"),
+    ("a" * 45, "length", True, "one character"),
+    ("a" * 44, "length", False, "short texts repeat by chance"),
+    (" ".join(map(str, range(100))), "length", False, "alike, but not the same"),
+    ("A: " * 50, "stop", False, "not cut"),
+    ("", "length", False, "nothing"),
+])
+def test_a_budget_that_ends_in_a_loop(toolset, text, finish, repeats, why):
+    score = score_reply(TASK, Reply.from_text(text, finish), toolset, "prompt")
+    assert cut_repeating(score, {"content": text}) is repeats, why
+
+
 @pytest.mark.parametrize("usage, tokens", [
     ({"prompt_tokens": 9, "completion_tokens": 1}, 9),
     ({"input_tokens": 2, "cache_creation_input_tokens": 3, "cache_read_input_tokens": 4}, 9),
@@ -107,4 +124,5 @@ def test_the_note_says_how_many_and_what_to_do(cut, tokens, note):
 def test_replies_of_any_shape_are_no_error(toolset):
     for message in ({}, {"content": 5}, {"content": [None, {"text": 3}]}, {"reasoning": ["x"]}):
         score = score_reply(TASK, Reply(json.loads(json.dumps(message)), "length"), toolset, "prompt")
-        cut_in_reasoning(score, message, {"completion_tokens_details": [1]})
+        assert not cut_repeating(score, message)
+        assert cut_in_reasoning(score, message, {"completion_tokens_details": [1]}) is False
