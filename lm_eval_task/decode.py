@@ -56,16 +56,17 @@ def _float(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_integer, parse_float=_float)
+_SCAN = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_constant, parse_int=_integer,
+                         parse_float=_float).scan_once   # raises StopIteration where no value begins
 
 
 def decode_at(text: str, start: int = 0) -> Decoded | None:
     """Decode the value that begins at `start` (blanks before it are skipped). None if there is no readable one."""
     start = _BLANK.match(text, start).end()
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = _SCAN(text, start)
         return Decoded(value, end, ()) if _shallow(text, start, end) else None
-    except (ValueError, RecursionError, MemoryError):
+    except (ValueError, RecursionError, MemoryError, StopIteration):
         pass
     try:
         literal = _Literal(text)

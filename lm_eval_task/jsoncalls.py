@@ -16,6 +16,9 @@ NAME_KEYS = ("name", "tool", "tool_name", "function")
 ARGUMENT_KEYS = ("arguments", "parameters", "args", "input", "tool_input")
 
 
+_ASKED_FOR = {"name", "arguments"}
+
+
 class Found(NamedTuple):
     """Calls in a piece of text or a value.
 
@@ -137,6 +140,9 @@ def calls_of_value(value: Any, tools: Toolset, whole: bool) -> Found | None:
 
 def call_of_object(value: dict[str, Any], tools: Toolset, whole: bool) -> Found | None:
     """One call from an object. None: no call. Found.calls == []: it says that nothing is called."""
+    if value.keys() == _ASKED_FOR and isinstance(value["arguments"], dict) and isinstance(value["name"], str) \
+            and value["name"] in tools:
+        return Found([Call(value["name"], value["arguments"])])   # exactly what the prompt asks for
     inner = value.get("function")
     if isinstance(inner, dict):
         value = inner

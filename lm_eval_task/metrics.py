@@ -22,7 +22,7 @@ from lm_eval_task.match import (
 )
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import MATCHES, Call, Reading, Reply, Score, Task
-from lm_eval_task.tools import THE_TWELVE, Toolset, call_problem, request_of
+from lm_eval_task.tools import Toolset, call_problem, request_of
 from lm_eval_task.wording import asks_back, claims_done
 
 SCORER_VERSION = "1.0"
@@ -80,6 +80,8 @@ def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
 def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: Toolset) -> Score:
     """Steps 7 to 9: readable calls beside one alternative of the gold."""
     calls = reading.calls
+    if len(calls) == len(expected) == 1 and calls_equal(tools, calls[0], expected[0]):
+        return _right(reading, "ok_recovered" if reading.recovered else "ok", "as expected")
     if not expected:
         return _wrong(reading, "extra_calls", f"{_show(calls)}, but no call is right", parsed=True)
     if len(calls) != len(expected):
@@ -150,11 +152,19 @@ def _same_requests(tools: Toolset, calls: Sequence[Call], expected: Sequence[Cal
 
     Only get_city_resource shares paths with other tools, and only the twelve send requests at all.
     """
-    names = {c.name for c in (*calls, *expected)}
-    if "get_city_resource" not in names or not names <= THE_TWELVE:
+    if not any(_alias(call) for call in (*calls, *expected)):
         return False
     return Counter(_request(tools, c) for c in calls) == Counter(_request(tools, e) for e in expected) \
         and all(_request(tools, c) is not None for c in calls)
+
+
+# Keys of get_city_resource that have a tool of their own: four pairs of names for one URL each.
+_NAMED_TOOLS = {"base": "get_city", "overview": "get_city_overview", "weather": "weather", "air-uba": "air_quality"}
+
+
+def _alias(call: Call) -> bool:
+    key = call.arguments.get("resource") if call.name == "get_city_resource" else None
+    return isinstance(key, str) and key in _NAMED_TOOLS
 
 
 def _request(tools: Toolset, call: Call) -> str | None:
