@@ -18,6 +18,73 @@ def completion(content: Any = "Hallo.", finish_reason: str | None = "stop", **me
                          "finish_reason": finish_reason}]}
 
 
+# --- the same in the words of other vendors: call None for a text, else (name, arguments) ------------------------------
+
+Called = tuple[str, dict[str, Any]]
+VENDORS = ("openai", "anthropic", "gemini", "responses")
+
+
+def vendor_body(vendor: str, text: str | None = None, call: Called | None = None, thought: str | None = None,
+                **more: Any) -> dict[str, Any]:
+    """A successful body of a vendor with a thought, a text and a call, in this order, as far as they are given."""
+    made = {"openai": _openai, "anthropic": _anthropic, "gemini": _gemini, "responses": _responses}[vendor]
+    return made(text, call, thought) | more
+
+
+def _openai(text: str | None, call: Called | None, thought: str | None) -> dict[str, Any]:
+    message: dict[str, Any] = {"reasoning_content": thought} if thought else {}
+    if call:
+        message["tool_calls"] = [{"id": "c1", "type": "function",
+                                  "function": {"name": call[0], "arguments": json.dumps(call[1])}}]
+    return completion(text, "tool_calls" if call else "stop", **message)
+
+
+def _anthropic(text: str | None, call: Called | None, thought: str | None) -> dict[str, Any]:
+    blocks: list[dict[str, Any]] = [{"type": "thinking", "thinking": thought, "signature": "s"}] if thought else []
+    blocks += [{"type": "text", "text": text}] if text is not None else []
+    blocks += [{"type": "tool_use", "id": "toolu_1", "name": call[0], "input": call[1]}] if call else []
+    return {"id": "msg_1", "type": "message", "role": "assistant", "model": "stub-1", "content": blocks,
+            "stop_reason": "tool_use" if call else "end_turn", "stop_sequence": None,
+            "usage": {"input_tokens": 2, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 0,
+                      "output_tokens": 3}}
+
+
+def _gemini(text: str | None, call: Called | None, thought: str | None) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": thought, "thought": True}] if thought else []
+    parts += [{"text": text}] if text is not None else []
+    parts += [{"functionCall": {"name": call[0], "args": call[1]}, "thoughtSignature": "s"}] if call else []
+    return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+            "usageMetadata": {"promptTokenCount": 7, "cachedContentTokenCount": 5, "candidatesTokenCount": 2,
+                              "thoughtsTokenCount": 1, "totalTokenCount": 10}, "modelVersion": "stub-1"}
+
+
+def _responses(text: str | None, call: Called | None, thought: str | None) -> dict[str, Any]:
+    output: list[dict[str, Any]] = [{"type": "reasoning", "id": "rs_1", "summary": [
+        {"type": "summary_text", "text": thought}]}] if thought else []
+    output += [{"type": "message", "id": "m_1", "role": "assistant", "status": "completed", "content": [
+        {"type": "output_text", "text": text, "annotations": []}]}] if text is not None else []
+    output += [{"type": "function_call", "id": "fc_1", "call_id": "c1", "name": call[0], "status": "completed",
+                "arguments": json.dumps(call[1])}] if call else []
+    return {"id": "resp_1", "object": "response", "status": "completed", "model": "stub-1", "error": None,
+            "incomplete_details": None, "output": output,
+            "usage": {"input_tokens": 7, "input_tokens_details": {"cached_tokens": 5}, "output_tokens": 3,
+                      "output_tokens_details": {"reasoning_tokens": 1}, "total_tokens": 10}}
+
+
+def event_stream(*events: Any, done: bool = True) -> bytes:
+    """Server-sent events of JSON values, with [DONE] at the end."""
+    data = [json.dumps(event) for event in events] + (["[DONE]"] if done else [])
+    return "".join(f"data: {text}\n\n" for text in data).encode()
+
+
+def chunk(finish_reason: str | None = None, **delta: Any) -> dict[str, Any]:
+    """One piece of a streamed chat completion."""
+    return {"id": "x", "model": "stub-1", "choices": [{"index": 0, "delta": delta, "finish_reason": finish_reason}]}
+
+
+SSE = {"Content-Type": "text/event-stream"}
+
+
 @dataclass(frozen=True)
 class React:
     """One reaction.
@@ -40,8 +107,8 @@ class React:
         if self.raw is not None:
             return self.raw
         body = self.body if isinstance(self.body, bytes) else json.dumps(self.body).encode()
-        lines = [f"HTTP/1.1 {self.status} Status", f"Content-Length: {len(body)}", "Content-Type: application/json",
-                 *(f"{k}: {v}" for k, v in self.headers.items())]
+        headers = {"Content-Length": len(body), "Content-Type": "application/json", **self.headers}
+        lines = [f"HTTP/1.1 {self.status} Status", *(f"{k}: {v}" for k, v in headers.items())]
         return "\r\n".join([*lines, "", ""]).encode() + body
 
 
@@ -132,3 +199,59 @@ def _send(sock: socket.socket, reaction: React) -> bool:
         return True
     sock.shutdown(socket.SHUT_RDWR)
     return False
+
+
+class StubProxy:
+    """An HTTP proxy on loopback that leads every host to one address. status: its answer to CONNECT.
+
+    heads: what clients sent to the proxy itself, up to the blank line.
+    """
+
+    def __init__(self, host: str, port: int, status: int = 200) -> None:
+        self.heads: list[str] = []
+        self._target, self._status = (host, port), status
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def __enter__(self) -> StubProxy:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._listener.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                sock, _ = self._listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._serve, args=(sock,), daemon=True).start()
+
+    def _serve(self, client: socket.socket) -> None:
+        data = b""
+        while b"\r\n\r\n" not in data:
+            data += client.recv(65536)
+        head, _, rest = data.partition(b"\r\n\r\n")
+        self.heads.append(head.decode())
+        connect = head.startswith(b"CONNECT ")
+        if connect and self._status != 200:
+            client.sendall(f"HTTP/1.1 {self._status} No\r\nContent-Length: 0\r\n\r\n".encode())
+            client.close()
+            return
+        server = socket.create_connection(self._target)
+        if connect:
+            client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        else:
+            server.sendall(head + b"\r\n\r\n" + rest)
+        threading.Thread(target=_pass_on, args=(server, client), daemon=True).start()
+        _pass_on(client, server)
+
+
+def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+    try:
+        while data := source.recv(65536):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        return
