@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import random
+import sys
+from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import itemgetter
 from statistics import NormalDist
 
 DRAWS = 2000   # bootstrap draws; the specification fixes them
@@ -147,24 +148,64 @@ def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = 
     """
     sums: dict[Hashable, list[float]] = {}
     for cluster, value in values:
-        entry = sums.setdefault(cluster, [0.0, 0])
+        entry = sums.setdefault(cluster, [0, 0])
         entry[0] += value
         entry[1] += 1
     if not sums:
         raise ValueError("a mean of no values has no interval")
-    totals, sizes = zip(*sums.values(), strict=True)
+    totals, sizes = map(tuple, zip(*sums.values(), strict=True))
     estimate = sum(totals) / sum(sizes)
     if len(totals) == 1:
         return Interval(estimate, estimate, estimate)
-    means = sorted(sum(drawn(totals)) / sum(drawn(sizes)) for drawn in _drawn(len(totals), draws, seed))
+    drawn = zip(_drawn_sums(totals, draws, seed), _drawn_sizes(sizes, draws, seed), strict=True)
+    means = sorted(total / size for total, size in drawn)
     return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
 
 
+_LANE = 4       # bytes of one draw's sum in a packed number
+_LARGEST = 2 ** 31
+
+
+def _drawn_sums(totals: Sequence[float], draws: int, seed: int) -> Sequence[float]:
+    """The sum over the drawn clusters, for each draw.
+
+    Whole sums (the usual case: solved rows) of all draws are added at once, as the digits of one long number: a
+    hundred times faster than draw by draw, and exact.
+    """
+    times = _times_drawn(len(totals), draws, seed)
+    lowest = min(0, min(totals))
+    if all(float(t).is_integer() for t in totals) and (max(totals) - lowest) * len(totals) < _LARGEST:
+        packed = 0
+        for total, number in zip(totals, _packed(len(totals), draws, seed), strict=True):
+            packed += int(total - lowest) * number
+        sums = array("I", packed.to_bytes(draws * _LANE, sys.byteorder))
+        shift = int(lowest) * len(totals)       # every draw holds as many clusters as there are
+        return [s + shift for s in sums] if shift else sums
+    return [math.fsum(total * count for total, count in zip(totals, column, strict=True) if count)
+            for column in zip(*times, strict=True)]
+
+
 @lru_cache(maxsize=4)
-def _drawn(clusters: int, draws: int, seed: int) -> tuple[itemgetter[float], ...]:
-    """The draws, each a function that picks from a tuple; kept, since runs over one set draw alike."""
+def _drawn_sizes(sizes: tuple[int, ...], draws: int, seed: int) -> Sequence[float]:
+    """Rows in each draw; kept, since runs over one set draw alike."""
+    return _drawn_sums(sizes, draws, seed)
+
+
+@lru_cache(maxsize=4)
+def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]:
+    """For each cluster, how often each draw holds it."""
     indices, generator = range(clusters), random.Random(seed)
-    return tuple(itemgetter(*generator.choices(indices, k=clusters)) for _ in range(draws))
+    times = tuple(array("I", bytes(draws * _LANE)) for _ in indices)
+    for draw in range(draws):
+        for cluster in generator.choices(indices, k=clusters):
+            times[cluster][draw] += 1
+    return times
+
+
+@lru_cache(maxsize=4)
+def _packed(clusters: int, draws: int, seed: int) -> tuple[int, ...]:
+    """The same as one number for each cluster, in which a draw is a digit."""
+    return tuple(int.from_bytes(column.tobytes(), sys.byteorder) for column in _times_drawn(clusters, draws, seed))
 
 
 def _percentile(ordered: Sequence[float], share: float) -> float:

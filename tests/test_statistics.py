@@ -115,6 +115,25 @@ def test_bootstrap_is_wider_when_rows_of_a_cluster_move_together():
     assert together.high - together.low > 2 * (alone.high - alone.low)
 
 
+@pytest.mark.parametrize("values, why", [
+    ([0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0], "whole sums are added packed in one number"),
+    ([-1.0, 0.0, 1.0, -1.0, -1.0, 0.0, 0.0], "differences: negative sums borrow nothing from their neighbours"),
+    ([0.5, 1.5, 0.25, 0.0, 1.0, 0.75, 0.0], "broken sums take the plain way"),
+    ([3e8, 1.0, 0.0, 1.0, 1.0, 0.0, 2e9], "sums too large for a digit take the plain way"),
+])
+def test_bootstrap_equals_drawing_one_by_one(values, why):
+    rows = list(zip("aabcdde", values, strict=True))
+    clusters = {c: [v for d, v in rows if d == c] for c in "abcde"}
+    generator, means = random.Random(7), []
+    for _ in range(199):
+        drawn = [v for i in generator.choices(range(5), k=5) for v in clusters["abcde"[i]]]
+        means.append(sum(drawn) / len(drawn))
+    means.sort()
+    found = st.cluster_bootstrap(rows, draws=199, seed=7, level=0.9)
+    assert (found.estimate, found.low, found.high) == pytest.approx((sum(values) / 7, st._percentile(means, 0.05),
+                                                                     st._percentile(means, 0.95))), why
+
+
 def test_bootstrap_of_one_cluster_knows_no_spread():
     found = st.cluster_bootstrap([("a", 1.0), ("a", 0.0)])
     assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)
@@ -188,8 +207,12 @@ def test_oracle_statsmodels_agrees():
     from statsmodels.stats.contingency_tables import mcnemar
     from statsmodels.stats.multitest import multipletests
 
-    for b, c in [(3, 12), (40, 22)]:
+    for b, c in [(3, 12), (40, 22), (1, 0), (7, 6)]:
         expected = mcnemar([[10, b], [c, 10]], exact=False, correction=True)
         assert st.mcnemar(b, c).p == pytest.approx(expected.pvalue)
+        assert st.mcnemar_exact(b, c) == pytest.approx(mcnemar([[10, b], [c, 10]], exact=True).pvalue)
+    for b in range(1, 9):
+        assert st.mcnemar(b, b).p == 1.0, "statsmodels corrects a difference of 0 to 1 and reports a smaller p"
+    assert st.mcnemar(0, 0).p == st.mcnemar_exact(0, 0) == 1.0, "statsmodels divides by zero here"
     values = [0.03, 0.002, 0.4, 0.02, 0.02]
     assert st.holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]))
