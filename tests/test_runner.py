@@ -14,9 +14,9 @@ import pytest
 
 from infranode_eval.journal import Entry, Journal, read_journal, stored_answers
 from infranode_eval.providers.baselines import Oracle
-from infranode_eval.providers.protocol import Answer, Messages, Sampling
+from infranode_eval.providers.protocol import Adapted, Answer, Messages, Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
-from infranode_eval.runner import Limits, Played, Progress, Runner
+from infranode_eval.runner import PROBED_ABOVE, Limits, Played, Progress, Runner
 from infranode_eval.suites import Setup, single
 from lm_eval_task.errors import (
     AuthError,
@@ -112,6 +112,57 @@ def test_what_is_retried(error: Callable[[], ProviderError], attempts: int, outc
 def test_a_retry_that_helps_leaves_no_trace_but_the_count() -> None:
     (row,), _ = run(ScriptedProvider([InfraError("x"), EmptyReplyError("x"), CALL]), 1)
     assert (row.score.outcome, row.attempts, row.error) == ("ok", 3, None)
+
+
+def test_asking_otherwise_is_an_attempt_but_no_retry() -> None:
+    (row,), _ = run(ScriptedProvider([Adapted("x", status=400), Adapted("y", status=400), CALL]), 1, Limits(1, retries=0))
+    assert (row.score.outcome, row.attempts, row.error) == ("ok", 3, None)
+
+
+# --- the probe before a long run --------------------------------------------------------------------------------------
+
+LONG = PROBED_ABOVE + 1
+PROBES: list[tuple[Any, int, int, str]] = [
+    (RefusedRequestError("HTTP 404: kein Modell"), LONG, 1, "no such model: nothing more is sent"),
+    (AuthError("HTTP 403: darf nicht", status=403), LONG, 1, "no right: nothing more is sent"),
+    (RefusedRequestError("gefiltert", sub="content_filter"), LONG, LONG, "the task's own fault"),
+    (ContextOverflowError("zu lang"), LONG, LONG, "other tasks are shorter"),
+    (InfraError("HTTP 500"), LONG, LONG, "it may pass"),
+    (CALL, LONG, LONG, "an answer counts"),
+    (RefusedRequestError("HTTP 404: kein Modell"), PROBED_ABOVE, 5, "a short run needs no probe"),
+]
+
+
+@pytest.mark.parametrize(("first", "count", "asked", "reason"), PROBES, ids=[p[3] for p in PROBES])
+def test_a_long_run_asks_its_first_task_alone(first: Any, count: int, asked: int, reason: str) -> None:
+    always = isinstance(first, RefusedRequestError | AuthError) and first.sub is None
+    provider = ScriptedProvider(lambda m: first if always or question(m) == 0 else CALL)
+    played, _ = run(provider, count, Limits(1, retries=0))
+    assert len(provider.requests) == asked, reason
+    assert outcomes(played).count("not_run") == count - asked
+
+
+def test_nobody_sends_while_the_probe_is_in_flight() -> None:
+    order: list[int] = []
+
+    class Slow(ScriptedProvider):
+        def ask(self, messages: Messages, *more: Any) -> Answer:
+            if question(messages) == 0:
+                time.sleep(0.1)
+            order.append(question(messages))
+            return super().ask(messages, *more)
+
+    run(Slow(lambda m: CALL), LONG, Limits(8))
+    assert order[0] == 0 and sorted(order) == list(range(LONG))
+
+
+def test_the_probe_is_the_first_task_that_has_no_answer(tmp_path: Path) -> None:
+    journal = Journal.open(tmp_path / "j.jsonl", {})
+    run(ScriptedProvider(lambda m: CALL), 3, journal=journal)
+    provider = ScriptedProvider(lambda m: RefusedRequestError("HTTP 404"))
+    run(provider, LONG + 3, Limits(8, retries=0), journal=journal, stored=stored_answers(read_journal(journal.path)[1]))
+    journal.close()
+    assert [question(m) for m, _, _ in provider.requests] == [3]
 
 
 def test_a_pause_that_was_asked_for_uses_up_no_retry_and_is_kept() -> None:
