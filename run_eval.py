@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--resume", action="store_true", help="send only what has no answer yet")
     p.add_argument("--force", action="store_true", help="start anew over an existing file; with --resume: go on "
                                                         "although settings differ (recorded)")
-    p.add_argument("--dry-run", action="store_true", help="send nothing: number of requests, tokens, price, one request")
+    p.add_argument("--dry-run", action="store_true", help="send nothing: show requests, tokens, price, one request")
     p.add_argument("--price-in", type=_price, metavar="P", help="per million tokens, for --dry-run")
     p.add_argument("--price-out", type=_price, metavar="P", help="per million tokens, for --dry-run")
     p.add_argument("--ask", metavar="TEXT", help="one question instead of the tasks: print the reply, write nothing")
@@ -124,7 +124,7 @@ _FLAGS_OF = {"model": "--model", "messages": "--tasks", "input": "--tasks", "con
 
 
 def _json_object(text: str) -> dict[str, Any]:
-    import json   # late: --help does without
+    import json  # late: --help does without
 
     try:
         value = json.loads(text)

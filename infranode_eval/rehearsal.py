@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from infranode_eval.budget import Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
 from infranode_eval.destination import claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
 from infranode_eval.tokens import ESTIMATE
-from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task
 
 
@@ -69,10 +68,8 @@ def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
     if not asked or not isinstance(ready.provider, Remote):
         return None
     witness = _Witness()
-    try:
+    with contextlib.suppress(_Seen):
         ready.suite.play(asked[0], witness, ready.setup)
-    except _Seen:
-        pass
     return ready.provider.preview(*witness.request) if witness.request else None
 
 
@@ -89,10 +86,10 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     gold = gold_tokens(asked, ESTIMATE.count)
     yield f"input tokens   {prompt.total.tokens:>12,}   an estimate (measure.py counts)"
     yield f"output tokens  {gold:>12,}   for the expected calls; at most {len(asked) * max_tokens:,}"
-    if rehearsal.price is not None:
-        cost = cost_of(prompt, rehearsal.price, gold, max_tokens)
+    if (price := rehearsal.price) is not None:
+        cost = cost_of(prompt, price, gold, max_tokens)
         yield (f"price          {cost.uncached:>12.4f}   for the expected calls; at most {cost.highest:.4f}; "
-               f"{rehearsal.price.price_in:g} in, {rehearsal.price.price_out:g} out per million ({rehearsal.price_source})")
+               f"{price.price_in:g} in, {price.price_out:g} out per million ({rehearsal.price_source})")
     if rehearsal.preview is not None:
         yield ""
         yield f"POST {rehearsal.preview.url}"

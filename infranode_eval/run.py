@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 from infranode_eval.destination import Claim, claim
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
-from infranode_eval.providers.masking import MASK
+from infranode_eval.providers.masking import MASK, Mask
 from infranode_eval.providers.protocol import Provider, ProviderOptions, Remote, Sampling
 from infranode_eval.results import Description, result_of, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
@@ -153,7 +154,8 @@ def _settings_sent(plan: Plan, mode: str, provider: Provider) -> dict[str, Any]:
     if plan.headers:
         settings["headers"] = {name: MASK for name, _ in plan.headers}
     if plan.extra_body:
-        settings["extra_body"] = plan.extra_body
+        mask = Mask((plan.api_key or "", *(value for _, value in plan.headers)))
+        settings["extra_body"] = json.loads(mask.text(json.dumps(plan.extra_body)))
     return settings
 
 

@@ -18,7 +18,7 @@ def completion(content: Any = "Hallo.", finish_reason: str | None = "stop", **me
                          "finish_reason": finish_reason}]}
 
 
-# --- the same in the words of other vendors: call None for a text, else (name, arguments) ------------------------------
+# --- the same in the words of other vendors ---------------------------------------------------------------------------
 
 Called = tuple[str, dict[str, Any]]
 VENDORS = ("openai", "anthropic", "gemini", "responses")

@@ -1,4 +1,4 @@
-"""The command with every backend: native runs end to end, secrets nowhere, dry runs, single questions, several models."""
+"""The command with every backend: native runs, secrets nowhere, the probe, dry runs, questions, several models."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
@@ -174,14 +175,17 @@ def test_keys_and_headers_are_in_no_file_and_on_no_screen(vendor: str, status: i
     text = f"{KEY} und {SECRET} und sk-ge*****6789"
     body = vendor_body(vendor, text) if status == 200 else {"error": {"message": text}}
     with StubEndpoint([React(body, status)]) as endpoint:
-        given = flags(endpoint, vendor, "--api-key-env", "MY_KEY", "--header", f"X-Auth: {SECRET}", "--retries", "0")
+        given = flags(endpoint, vendor, "--api-key-env", "MY_KEY", "--header", f"X-Auth: {SECRET}", "--retries", "0",
+                      "--extra-body", json.dumps({"auth": {"key": KEY}}))
         run_eval.main(given)
         run_eval.main([*given, "--ask", "Wer da?"])
         run_eval.main([*given, "--dry-run", "--force"])
     seen = "".join(capsys.readouterr()) + "".join(p.read_text("utf-8") for p in Path().rglob("*") if p.is_file())
     assert SECRET in endpoint.requests[0].headers["x-auth"] and KEY in str(endpoint.requests[0].headers)
     assert "***" in seen and not any(part in seen for part in ("0123456789", "header-secret", "sk-ge"))
-    assert load("results/m.json")["settings"]["headers"] == {"X-Auth": "***"}
+    assert endpoint.requests[0].body["auth"] == {"key": KEY}
+    settings = load("results/m.json")["settings"]
+    assert settings["headers"] == {"X-Auth": "***"} and settings["extra_body"] == {"auth": {"key": "***"}}
 
 
 def test_the_journal_of_a_broken_run_holds_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -195,10 +199,9 @@ def test_the_journal_of_a_broken_run_holds_no_secret(monkeypatch: pytest.MonkeyP
 
 
 def test_a_run_goes_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    with StubEndpoint(answering("openai")) as endpoint:
-        with StubProxy("127.0.0.1", int(endpoint.url.rpartition(":")[2])) as proxy:
-            monkeypatch.setenv("http_proxy", f"http://nutzer:kennwort99@{proxy.address}")
-            assert run_eval.main(["--base-url", "http://llm.example", "--model", "m", "--tasks", "t.jsonl"]) == 0
+    with StubEndpoint(answering("openai")) as endpoint, StubProxy("127.0.0.1", urlsplit(endpoint.url).port) as proxy:
+        monkeypatch.setenv("http_proxy", f"http://nutzer:kennwort99@{proxy.address}")
+        assert run_eval.main(["--base-url", "http://llm.example", "--model", "m", "--tasks", "t.jsonl"]) == 0
     assert proxy.heads[0].startswith("POST http://llm.example:80/v1/chat/completions")
     assert "kennwort99" not in Path("results/m.json").read_text("utf-8")
 

@@ -87,16 +87,17 @@ def test_nothing_imports_a_command(name: str) -> None:
     assert not OWN[name] & set(COMMANDS)
 
 
+BACKENDS = tuple(f"infranode_eval.providers.{name}" for name in (
+    "endpoint", "openai_chat", "responses", "anthropic", "gemini", "baselines"))
 FORBIDDEN = [
     # (who, may not know, why)
     (("infranode_eval.statistics", "infranode_eval.tables"), ("infranode_eval.providers", "infranode_eval.runner",
      "infranode_eval.infranode"), "numbers and tables know nothing of providers"),
     (("infranode_eval.infranode",), ("infranode_eval.providers", "infranode_eval.runner", "infranode_eval.suites",
      "infranode_eval.generator"), "the API knows nothing of models"),
-    (("infranode_eval.runner",), ("infranode_eval.suites.single", "infranode_eval.providers.openai_chat",
-     "infranode_eval.providers.baselines", "lm_eval_task.metrics"), "the runner knows no suite and no vendor by name"),
-    (("infranode_eval.suites",), ("infranode_eval.runner", "infranode_eval.providers.openai_chat",
-     "infranode_eval.providers.baselines"), "a suite talks to any provider"),
+    (("infranode_eval.runner",), ("infranode_eval.suites.single", *BACKENDS, "lm_eval_task.metrics"),
+     "the runner knows no suite and no vendor by name"),
+    (("infranode_eval.suites",), ("infranode_eval.runner", *BACKENDS), "a suite talks to any provider"),
     (("infranode_eval.providers",), ("infranode_eval.runner", "infranode_eval.suites", "lm_eval_task.metrics",
      "lm_eval_task.match", "lm_eval_task.parse"), "a provider answers, it does not judge"),
     (("infranode_eval.mutations", "infranode_eval.equivalences"), ("lm_eval_task.match", "lm_eval_task.metrics",

@@ -115,7 +115,8 @@ def test_a_retry_that_helps_leaves_no_trace_but_the_count() -> None:
 
 
 def test_asking_otherwise_is_an_attempt_but_no_retry() -> None:
-    (row,), _ = run(ScriptedProvider([Adapted("x", status=400), Adapted("y", status=400), CALL]), 1, Limits(1, retries=0))
+    script = [Adapted("x", status=400), Adapted("y", status=400), CALL]
+    (row,), _ = run(ScriptedProvider(script), 1, Limits(1, retries=0))
     assert (row.score.outcome, row.attempts, row.error) == ("ok", 3, None)
 
 

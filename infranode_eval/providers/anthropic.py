@@ -14,11 +14,11 @@ from lm_eval_task.errors import InfraError
 NAME = "anthropic"
 DEFAULT_URL = "https://api.anthropic.com"
 PARALLEL_SWITCH = True
+HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
                   "model_context_window_exceeded": "length", "refusal": "content_filter"}
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
-_VERSION = "2023-06-01"
 
 
 def url_of(base_url: str, model: str) -> str:
@@ -27,9 +27,6 @@ def url_of(base_url: str, model: str) -> str:
 
 def key_headers(api_key: str) -> dict[str, str]:
     return {"x-api-key": api_key}
-
-
-HEADERS = {"anthropic-version": _VERSION}
 
 
 def body_of(asked: Asked) -> dict[str, Any]:

@@ -66,7 +66,8 @@ class Endpoint:
     def preview(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Preview:
         """What `ask` would send; the key's header is there, its value is not."""
         shown = {name: MASK if self._is_secret(name) else value for name, value in self._headers.items()}
-        return Preview(self._mask.text(self._url), shown, self._body(self._asked(messages, tools, sampling)))
+        body = self._mask.text(json.dumps(self._body(self._asked(messages, tools, sampling))))
+        return Preview(self._mask.text(self._url), shown, json.loads(body))
 
     def _is_secret(self, name: str) -> bool:
         own = self._wire.key_headers("") if self._options.api_key else {}
@@ -94,6 +95,8 @@ class Endpoint:
         raw = read.finish_reason if isinstance(read.finish_reason, str) else None
         finish_reason = None if raw is None else self._wire.FINISH_REASONS.get(raw, raw)
         refuse_blank(read.message, finish_reason)
+        if read.explained:
+            raw = f"{raw}: {read.explained}"
         return Answer(read.message, finish_reason, read.usage if isinstance(read.usage, dict) else None,
                       round(response.latency_s, 4), read.model if isinstance(read.model, str) else None,
                       raw if raw != finish_reason else None, deviations(asked.without))
@@ -122,7 +125,7 @@ class Endpoint:
 def _headers(wire: Wire, options: ProviderOptions) -> dict[str, str]:
     """A header of the user replaces ours of the same name, whatever its case."""
     own = {"Content-Type": "application/json", "Accept": "application/json",
-           "User-Agent": "infranode-tool-eval", **getattr(wire, "HEADERS", {})}
+           "User-Agent": "infranode-tool-eval", **wire.HEADERS}
     if options.api_key:
         own |= wire.key_headers(options.api_key)
     given = {name.lower() for name, _ in options.headers}

@@ -8,7 +8,7 @@ from urllib.parse import quote, urlsplit
 
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.gemini_schema import schema_of
-from infranode_eval.providers.protocol import Messages, Tools
+from infranode_eval.providers.protocol import Messages
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import Asked, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError, RefusedRequestError
@@ -16,9 +16,11 @@ from lm_eval_task.errors import InfraError, RefusedRequestError
 NAME = "gemini"
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 PARALLEL_SWITCH = False
+HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE,))
-FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", **dict.fromkeys(
-    ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY"), "content_filter")}
+_FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "UNEXPECTED_TOOL_CALL": "malformed_tool_call",
+                  **dict.fromkeys(_FILTERS, "content_filter")}
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
@@ -119,4 +121,6 @@ def read(body: Mapping[str, Any]) -> Read:
     content = {"role": "model", "parts": [], **object_or(candidate.get("content"))}
     if not isinstance(content["parts"], list):
         raise InfraError("HTTP 200 without candidates[0].content.parts", sub="broken_json")
-    return Read(content, candidate.get("finishReason"), body.get("usageMetadata"), body.get("modelVersion"))
+    explained = candidate.get("finishMessage")   # of a malformed call: what the model wrote
+    return Read(content, candidate.get("finishReason"), body.get("usageMetadata"), body.get("modelVersion"),
+                explained if isinstance(explained, str) else None)

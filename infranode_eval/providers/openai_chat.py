@@ -14,6 +14,7 @@ from lm_eval_task.errors import InfraError
 NAME = "openai"
 DEFAULT_URL = None
 PARALLEL_SWITCH = True
+HEADERS: dict[str, str] = {}
 ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",
                   "MAX_TOKENS": "length", "max_output_tokens": "length", "eos": "stop", "end_turn": "stop",

@@ -29,10 +29,10 @@ class Sampling:
 class Answer:
     """One reply with what the endpoint said about it.
 
-    message: the chat message as received, in the vendor's own shape. finish_reason: in OpenAI's words; finish_reason_raw:
-    as received, where that differs. usage: the endpoint's token counts as received. latency_s: seconds from sending to
-    the last byte of the attempt that succeeded. model: the id that the endpoint names. deviations: what had to be sent
-    otherwise than asked for (adaptation.py). None where unknown.
+    message: the chat message as received, in the vendor's own shape. finish_reason: in OpenAI's words;
+    finish_reason_raw: as received, where that differs. usage: the endpoint's token counts as received. latency_s:
+    seconds from sending to the last byte of the attempt that succeeded. model: the id that the endpoint names.
+    deviations: what had to be sent otherwise than asked for (adaptation.py). None where unknown.
     """
 
     message: Mapping[str, Any]

@@ -30,12 +30,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What a response body says. finish_reason: as the vendor names it."""
+    """What a response body says. finish_reason: as the vendor names it; explained: what the vendor adds to it."""
 
     message: Mapping[str, Any]
     finish_reason: str | None
     usage: Any
     model: Any
+    explained: str | None = None
 
 
 class Wire(Protocol):
@@ -45,6 +46,7 @@ class Wire(Protocol):
     DEFAULT_URL: str | None          # the vendor's own address; None: --base-url must be given
     PARALLEL_SWITCH: bool            # can it be told to make one call at most?
     ADAPTS: frozenset[str]           # names in adaptation.py
+    HEADERS: Mapping[str, str]       # sent with every request beside the key
     FINISH_REASONS: Mapping[str, str]   # the vendor's words → OpenAI's; others are kept
 
     def url_of(self, base_url: str, model: str) -> str: ...

@@ -1,4 +1,4 @@
-"""What every vendor's endpoint shares: masked secrets, headers, extra bodies, learned refusals, a model's broken call."""
+"""What every vendor's endpoint shares: masked secrets, headers, extra bodies, learned refusals, broken calls."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ ROWS = [
     ({"type": ["string", "null"], "default": None, "description": "d"},
      {"type": "string", "nullable": True, "description": "d"}, "null in the type, a default"),
     ({"type": "string", "enum": ["a", None]}, {"type": "string", "nullable": True, "enum": ["a"]}, "null in the enum"),
-    ({"type": "integer", "enum": [6, 20], "description": "Seiten"}, {"type": "integer", "description": "Seiten (6, 20)"},
+    ({"type": "integer", "enum": [6, 20], "description": "Augen"}, {"type": "integer", "description": "Augen (6, 20)"},
      "only strings have an enum there"),
     ({"type": "string", "const": "a"}, {"type": "string", "enum": ["a"]}, "const"),
     ({"type": "object", "properties": {"a": S}, "required": ["a"], "additionalProperties": False, "$schema": "x"},
@@ -30,7 +30,7 @@ ROWS = [
     ({"type": "string", "format": "date-time"}, {"type": "string", "format": "date-time"}, "one that it knows"),
     ({"type": "integer", "minimum": 1, "maximum": 9, "exclusiveMinimum": 0}, {"type": "integer", "minimum": 1,
                                                                              "maximum": 9}, "bounds"),
-    ({"type": "string", "pattern": "^[a-z]+$", "examples": ["x"]}, {"type": "string", "pattern": "^[a-z]+$"}, "pattern"),
+    ({"type": "string", "pattern": "^[a-z]+$", "examples": ["x"]}, {"type": "string", "pattern": "^[a-z]+$"}, "text"),
 ]
 
 
