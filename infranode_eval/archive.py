@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from sys import intern
 from typing import Any
 
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
@@ -53,31 +54,46 @@ class Row:
         """
         if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
             raise DataError('a row is an object with a "task_id"')
-        where = f'row {value["task_id"]}'
-        outcome = value.get("outcome")
-        if outcome not in OUTCOMES:
-            raise DataError(f'{where}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} known ones')
-        matches = {name: value.get(name) for name in MATCHES}
-        failed = outcome in FAILURES
-        for name, match in matches.items():
-            if match is not None if failed else not isinstance(match, bool):
-                raise DataError(f'{where}: "{name}" must be {"null in a failure" if failed else "true or false"}, '
-                                f"found {match!r}")
         category, repeat = value.get("category") or "", value.get("repeat") or 1
         if not isinstance(category, str) or not isinstance(repeat, int):
-            raise DataError(f'{where}: "category" must be a string and "repeat" a number')
-        labels, sub, why = value.get("labels") or [], value.get("sub"), value.get("why") or ""
-        if not isinstance(labels, list) or not all(isinstance(text, str) for text in (*labels, sub or "", why)):
-            raise DataError(f'{where}: "labels" must be a list of texts, "sub" and "why" texts')
-        score = Score(outcome, sub, tuple(labels), why, **matches, calls=_calls(value.get("calls"), where))
-        reply, usage = reply_of(value), value.get("usage")
+            raise DataError(f'row {value["task_id"]}: "category" must be a string and "repeat" a number')
+        score, usage = _score(value), value.get("usage")
+        # A reply is taken apart only where it can tell something, since a report may read a million rows.
+        message = value.get("reply")
+        told = isinstance(message, dict) and not (isinstance(message.get("content"), str) and message.keys() <= _PLAIN)
+        cut = score.outcome == "truncated" and isinstance(message, dict)
         return cls(
-            value["task_id"], category, repeat, score,
-            native=reply is not None and bool(parts_of(reply.message).entries),
-            recovered=was_recovered(score, reply, mode, tools),
-            cut_in_reasoning=reply is not None and cut_in_reasoning(score, reply.message, usage),
-            cut_repeating=reply is not None and cut_repeating(score, reply.message),
-            prompt_tokens=prompt_tokens(usage))
+            intern(value["task_id"]), intern(category), repeat, score,
+            native=told and bool(parts_of(message).entries),
+            recovered=was_recovered(score, reply_of(value) if score.labels else None, mode, tools),
+            cut_in_reasoning=cut and cut_in_reasoning(score, message, usage),
+            cut_repeating=cut and cut_repeating(score, message),
+            prompt_tokens=prompt_tokens(usage) if usage else None)
+
+
+_PLAIN = frozenset(("role", "content"))
+_KNOWN = frozenset(OUTCOMES)
+_TRUTHS, _NULLS = frozenset((bool,)), frozenset((type(None),))
+
+
+def _score(row: Mapping[str, Any]) -> Score:
+    """The verdict in a row; raise DataError for one that breaks the format."""
+    outcome = row.get("outcome")
+    if not isinstance(outcome, str) or outcome not in _KNOWN:
+        raise DataError(f'row {row["task_id"]}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} known ones')
+    matches = [*map(row.get, MATCHES)]
+    failed = outcome in FAILURES
+    if set(map(type, matches)) != (_NULLS if failed else _TRUTHS):
+        right = type(None) if failed else bool
+        name, match = next(pair for pair in zip(MATCHES, matches, strict=True) if type(pair[1]) is not right)
+        raise DataError(f'row {row["task_id"]}: "{name}" must be {"null in a failure" if failed else "true or false"}, '
+                        f"found {match!r}")
+    labels, sub, why = row.get("labels") or (), row.get("sub"), row.get("why") or ""
+    if not isinstance(why, str) or sub is not None and not isinstance(sub, str) or labels and not (
+            isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
+        raise DataError(f'row {row["task_id"]}: "labels" must be a list of texts, "sub" and "why" texts')
+    calls = row.get("calls")
+    return Score(outcome, sub, tuple(labels), why, *matches, _calls(calls, row) if calls is not None else None)
 
 
 def reply_of(row: Mapping[str, Any]) -> Reply | None:
@@ -86,13 +102,15 @@ def reply_of(row: Mapping[str, Any]) -> Reply | None:
     return Reply(message, finish if isinstance(finish, str) else None) if isinstance(message, dict) else None
 
 
-def _calls(value: Any, where: str) -> tuple[Call, ...] | None:
+def _calls(value: Any, row: Mapping[str, Any]) -> tuple[Call, ...]:
     """The calls as they were made, valid or not; a model's name may be anything."""
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in value):
-        raise DataError(f'{where}: "calls" must be null or a list of {{"name", "arguments"}}')
-    return tuple(Call(c["name"], c["arguments"] if isinstance(c.get("arguments"), dict) else {}) for c in value)
+    found = []
+    for call in value if isinstance(value, list) else (None,):
+        if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+            raise DataError(f'row {row["task_id"]}: "calls" must be null or a list of {{"name", "arguments"}}')
+        arguments = call.get("arguments")
+        found.append(Call(call["name"], arguments if isinstance(arguments, dict) else {}))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,27 +162,27 @@ def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = 
     return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
 
 
-_LANE = 4       # bytes of one draw's sum in a packed number
-_LARGEST = 2 ** 31
+_DIGIT = "H"                                # how one draw's sum is packed: two bytes
+_LARGEST = 2 ** (8 * array(_DIGIT).itemsize)
 
 
 def _drawn_sums(totals: Sequence[float], draws: int, seed: int) -> Sequence[float]:
     """The sum over the drawn clusters, for each draw.
 
-    Whole sums (the usual case: solved rows) of all draws are added at once, as the digits of one long number: a
-    hundred times faster than draw by draw, and exact.
+    Small whole sums (the usual case: solved rows) of all draws are added at once, as the digits of one long number:
+    far faster than draw by draw, and exact.
     """
-    times = _times_drawn(len(totals), draws, seed)
-    lowest = min(0, min(totals))
+    lowest = min(0, *totals)
     if all(float(t).is_integer() for t in totals) and (max(totals) - lowest) * len(totals) < _LARGEST:
         packed = 0
         for total, number in zip(totals, _packed(len(totals), draws, seed), strict=True):
-            packed += int(total - lowest) * number
-        sums = array("I", packed.to_bytes(draws * _LANE, sys.byteorder))
+            if total != lowest:
+                packed += number if total - lowest == 1 else int(total - lowest) * number
+        sums = array(_DIGIT, packed.to_bytes(draws * array(_DIGIT).itemsize, sys.byteorder))
         shift = int(lowest) * len(totals)       # every draw holds as many clusters as there are
         return [s + shift for s in sums] if shift else sums
     return [math.fsum(total * count for total, count in zip(totals, column, strict=True) if count)
-            for column in zip(*times, strict=True)]
+            for column in zip(*_times_drawn(len(totals), draws, seed), strict=True)]
 
 
 @lru_cache(maxsize=4)
@@ -195,7 +195,7 @@ def _drawn_sizes(sizes: tuple[int, ...], draws: int, seed: int) -> Sequence[floa
 def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]:
     """For each cluster, how often each draw holds it."""
     indices, generator = range(clusters), random.Random(seed)
-    times = tuple(array("I", bytes(draws * _LANE)) for _ in indices)
+    times = tuple(array(_DIGIT, [0]) * draws for _ in indices)
     for draw in range(draws):
         for cluster in generator.choices(indices, k=clusters):
             times[cluster][draw] += 1

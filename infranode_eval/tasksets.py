@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 
 from infranode_eval.archive import Run
 from lm_eval_task.dataset import choose, load_tasks
@@ -60,13 +61,16 @@ def _same(one: Task, other: Task | None) -> bool:
 
 
 def cluster_of(task: Task) -> str:
-    """Rows of one template move together: key, type or tool × phrasing (specification: scoring, Aggregates)."""
+    """Rows of one template move together: key, type or tool × phrasing (specification: scoring, Aggregates).
+
+    Equal names are one text in memory, since a report holds one for each row.
+    """
     phrasing = task.extra.get("phrasing")
     if not phrasing:
         return task.task_id
     call = task.expected[0] if task.expected else None
     subject = "" if call is None else call.arguments.get("resource") or call.arguments.get("type") or call.name
-    return f"{subject} × {phrasing}"
+    return intern(f"{subject} × {phrasing}")
 
 
 def is_hard(task: Task) -> bool:

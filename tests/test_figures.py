@@ -140,7 +140,7 @@ def test_a_recovered_share_of_nothing_is_unknown(summary_of):
 
 
 def test_intervals_are_drawn_when_asked_for(make_result, answer, demo_tasks):
-    drawn = statistics._drawn.cache_info
+    drawn = statistics._packed.cache_info
     before = drawn()
     value = make_result(lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[:37], repeats=2)
     found = summarise(run_from_json(value, "r.json"))
