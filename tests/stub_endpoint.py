@@ -52,7 +52,7 @@ def _anthropic(text: str | None, call: Called | None, thought: str | None) -> di
 def _gemini(text: str | None, call: Called | None, thought: str | None) -> dict[str, Any]:
     parts: list[dict[str, Any]] = [{"text": thought, "thought": True}] if thought else []
     parts += [{"text": text}] if text is not None else []
-    parts += [{"functionCall": {"name": call[0], "args": call[1]}, "thoughtSignature": "s"}] if call else []
+    parts += [{"functionCall": {"name": call[0], "args": call[1]}, "thoughtSignature": "c2ln"}] if call else []
     return {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
             "usageMetadata": {"promptTokenCount": 7, "cachedContentTokenCount": 5, "candidatesTokenCount": 2,
                               "thoughtsTokenCount": 1, "totalTokenCount": 10}, "modelVersion": "stub-1"}

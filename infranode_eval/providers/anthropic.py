@@ -83,7 +83,7 @@ def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:
     """Events of a stream: the message's head, each block begun and continued, then the reason why it ended."""
     body: dict[str, Any] = {}
-    blocks: dict[Any, dict[str, Any]] = {}
+    blocks: dict[str, dict[str, Any]] = {}
     for value in values:
         kind, delta = value.get("type"), object_or(value.get("delta"))
         if kind == "error":
@@ -91,9 +91,9 @@ def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:
         if kind == "message_start":
             body = dict(object_or(value.get("message")))
         elif kind == "content_block_start":
-            blocks[value.get("index")] = dict(object_or(value.get("content_block")))
+            blocks[str(value.get("index"))] = dict(object_or(value.get("content_block")))
         elif kind == "content_block_delta":
-            _continue(blocks.setdefault(value.get("index"), {}), delta)
+            _continue(blocks.setdefault(str(value.get("index")), {}), delta)
         elif kind == "message_delta":
             body |= {"stop_reason": delta.get("stop_reason"),
                      "usage": {**object_or(body.get("usage")), **object_or(value.get("usage"))}}
@@ -105,13 +105,14 @@ def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:
 def _continue(block: dict[str, Any], delta: Mapping[str, Any]) -> None:
     for key in ("text", "thinking", "signature", "partial_json"):
         if isinstance(delta.get(key), str):
-            block[key] = block.get(key, "") + delta[key]
+            before = block.get(key)
+            block[key] = (before if isinstance(before, str) else "") + delta[key]
 
 
 def _whole(block: dict[str, Any]) -> dict[str, Any]:
     """A call's input is streamed as text; text that is no JSON stays text, for the reader to judge."""
-    text = block.pop("partial_json", "")
-    if text:
+    text = block.pop("partial_json", None)
+    if isinstance(text, str) and text:
         value = decoded(text)
         block["input"] = text if value is None else value
     return block

@@ -18,7 +18,8 @@ DEFAULT_URL = "https://generativelanguage.googleapis.com"
 PARALLEL_SWITCH = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE,))
-_FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY")
+_FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
+            "IMAGE_PROHIBITED_CONTENT", "MODEL_ARMOR")
 FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "UNEXPECTED_TOOL_CALL": "malformed_tool_call",
                   **dict.fromkeys(_FILTERS, "content_filter")}
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
@@ -103,7 +104,8 @@ def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:
         body |= value
         candidates = value.get("candidates")
         candidate = object_or(candidates[0]) if isinstance(candidates, list) and candidates else {}
-        parts += object_or(candidate.get("content")).get("parts") or []
+        more = object_or(candidate.get("content")).get("parts")
+        parts += more if isinstance(more, list) else []
         last |= candidate
     if not last.get("finishReason") and not body.get("error") and not body.get("promptFeedback"):
         raise InfraError("the stream ended before the answer did", sub="broken_json")

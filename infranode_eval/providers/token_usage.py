@@ -14,7 +14,7 @@ _PLACES = {
     "cached_tokens": ("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens",
                       "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"),
     "reasoning_tokens": ("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens",
-                         "thoughtsTokenCount", "reasoning_tokens"),
+                         "output_tokens_details.thinking_tokens", "thoughtsTokenCount", "reasoning_tokens"),
 }
 
 

@@ -18,6 +18,8 @@ ROWS = [
     ({"input_tokens": 1, "cache_read_input_tokens": 5, "cache_creation_input_tokens": 2, "output_tokens": 3},
      (8, 3, 5, None), "Anthropic counts cached input apart"),
     ({"input_tokens": 1, "output_tokens": 3}, (1, 3, None, None), "Anthropic without a cache"),
+    ({"input_tokens": 1, "output_tokens": 3, "output_tokens_details": {"thinking_tokens": 2}}, (1, 3, None, 2),
+     "Anthropic's thoughts"),
     ({"promptTokenCount": 7, "candidatesTokenCount": 3, "thoughtsTokenCount": 2, "cachedContentTokenCount": 5},
      (7, 5, 5, 2), "Gemini counts thoughts apart"),
     ({"promptTokenCount": 7, "thoughtsTokenCount": 2}, (7, 2, None, 2), "Gemini, nothing but thoughts"),
