@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from infranode_eval.archive import UNKNOWN, Row, Run
 from infranode_eval.caveats import MANY_TRUNCATED, caveats_of
+from infranode_eval.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, cluster_bootstrap, wilson
 from infranode_eval.tasksets import TaskSet, cluster_of, is_hard, set_of
 from lm_eval_task.metrics import aggregate, mean
-from lm_eval_task.records import Task
+from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
 
 POLICY = "not_covered"
@@ -32,15 +33,37 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What an interval is made of: solved and all rows, and the rows by cluster where clusters are drawn."""
+    """What an interval is made of: solved and all rows, and each row's cluster and verdict where clusters are drawn."""
 
     solved: float
     n: int
-    clusters: tuple[tuple[str, float], ...] = ()
+    clusters: tuple[str, ...] = ()
+    verdicts: tuple[bool, ...] = ()
 
     @property
     def interval(self) -> Interval:
-        return cluster_bootstrap(self.clusters) if self.clusters else wilson(self.solved, self.n)
+        if not self.clusters:
+            return wilson(self.solved, self.n)
+        return cluster_bootstrap(zip(self.clusters, self.verdicts, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What became of each task, in the order of the rows: how many of its repeats are solved, and what they weigh.
+
+    clusters: which tasks stand or fall together; empty where every task stands alone.
+    """
+
+    task_ids: tuple[str, ...]
+    solved: tuple[int, ...]
+    asked: tuple[int, ...]
+    categories: tuple[str, ...]
+    clusters: tuple[str, ...] = ()
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The share of its repeats that is solved, by task."""
+        return {key: solved / asked for key, solved, asked in zip(self.task_ids, self.solved, self.asked, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +75,7 @@ class Summary:
     is made of; method: how. categories: in the order of the rows. hard: None where it is not known which tasks are.
     fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
     truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
-    without such tasks or without their gold.
+    without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
     """
 
     run: Run
@@ -71,6 +94,8 @@ class Summary:
     shares: Mapping[str, float | None]
     profile: Mapping[str, int] | None
     warnings: tuple[str, ...]
+    tally: Tally | None = None
+    steadiness: Steadiness | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -98,19 +123,26 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     ids = {row.task_id for row in run.rows}
     repeats = len({row.repeat for row in run.rows}) or 1
     pairs = [(row.category, row.score) for row in run.rows]
+    strict = aggregate(pairs) if pairs else run.metrics
     spread, method = _spread(run, known, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
         dataset=known.name if known else run.set_name, known=known is not None, task_count=len(ids) or run.n,
-        repeats=repeats, strict=aggregate(pairs) if pairs else run.metrics,
-        answered=aggregate([p for p in pairs if not p[1].failed]) if pairs else run.answered,
+        repeats=repeats, strict=strict, answered=_answered(pairs, strict) if pairs else run.answered,
         spread=spread, method=method, categories=_categories(run.rows),
         hard=_count([r for r in run.rows if is_hard(tasks[r.task_id])]) if ids and ids <= tasks.keys() else None,
         outcomes=Counter(row.score.outcome for row in run.rows), fates=_fates(run.rows),
-        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=())
+        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=(), tally=_tally(run.rows, known),
+        steadiness=steadiness_of(run.rows) if repeats > 1 else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
+
+
+def _answered(pairs: Sequence[tuple[str, Score]], strict: Mapping[str, float | None]) -> Mapping[str, float | None]:
+    """The metrics over the answered rows: those over all rows where nothing failed, which most runs are."""
+    answered = [pair for pair in pairs if not pair[1].failed]
+    return strict if len(answered) == len(pairs) else aggregate(answered)
 
 
 def _count(rows: Sequence[Row]) -> Count:
@@ -124,17 +156,37 @@ def _categories(rows: Sequence[Row]) -> dict[str, Count]:
     return {category: _count(inside) for category, inside in by_category.items()}
 
 
+def _tally(rows: Sequence[Row], known: TaskSet | None) -> Tally | None:
+    if not rows:
+        return None
+    solved: dict[str, int] = {}
+    asked: dict[str, int] = {}
+    categories: dict[str, str] = {}
+    for row in rows:
+        solved[row.task_id] = solved.get(row.task_id, 0) + bool(row.score.call_match)
+        asked[row.task_id] = asked.get(row.task_id, 0) + 1
+        categories[row.task_id] = row.category
+    templates = templates_of(known)
+    clusters = tuple([cluster_of(templates[key]) if key in templates else key for key in solved]) if templates else ()
+    return Tally(tuple(solved), tuple(solved.values()), tuple(asked.values()), tuple(categories.values()), clusters)
+
+
+def templates_of(known: TaskSet | None) -> Mapping[str, Task]:
+    """The tasks of a set whose rows come from templates; the core set's and a user's own are independent."""
+    return known.tasks if known and known.name not in ("core", "own tasks") else {}
+
+
 def _spread(run: Run, known: TaskSet | None, repeats: int) -> tuple[Spread | None, str]:
     """Wilson for tasks asked once; beyond the core set rows come from templates, so clusters are drawn."""
     solved = [bool(row.score.call_match) for row in run.rows]
     if not solved:
         value = run.metrics.get("call_match")
         return (Spread(value * run.n, run.n), "Wilson") if value is not None and run.n else (None, "")
-    templates = known.tasks if known and known.name not in ("core", "own tasks") else {}
+    templates = templates_of(known)
     if repeats == 1 and not templates:
         return Spread(sum(solved), len(solved)), "Wilson"
     clusters = [cluster_of(templates[row.task_id]) if row.task_id in templates else row.task_id for row in run.rows]
-    return (Spread(sum(solved), len(solved), tuple(zip(clusters, map(float, solved), strict=True))),
+    return (Spread(sum(solved), len(solved), tuple(clusters), tuple(solved)),
             f"cluster bootstrap ({DRAWS:,} draws, seed {SEED})")
 
 

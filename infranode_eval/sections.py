@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from infranode_eval.archive import OUTCOMES, UNKNOWN
 from infranode_eval.figures import FATES, POLICY, PROFILE, Count, Summary
+from infranode_eval.ranks import other_orders, tier_notes, tiers
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
 
@@ -64,14 +65,19 @@ def _setup(summary: Summary) -> str:
 
 def report_sections(summaries: Iterable[Summary]) -> list[Section]:
     """One section per group of comparable runs."""
-    summaries = list(summaries)
+    groups = grouped(summaries)
+    sections = [_group_section(group, inside) for group, inside in groups]
+    if len(groups) > 1:
+        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason([g for g, _ in groups]),)))
+    return sections
+
+
+def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
+    """The groups of comparable runs, the runs of each in the order of its tables."""
     groups: dict[Group, list[Summary]] = {}
     for summary in summaries:
         groups.setdefault(group_of(summary), []).append(summary)
-    sections = [_group_section(group, groups[group]) for group in sorted(groups)]
-    if len(groups) > 1:
-        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason(list(groups)),)))
-    return sections
+    return [(group, sorted(groups[group], key=_order)) for group in sorted(groups)]
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -80,8 +86,7 @@ def _split_reason(groups: Sequence[Group]) -> str:
             "compared between groups.")
 
 
-def _group_section(group: Group, summaries: Sequence[Summary]) -> Section:
-    ordered = sorted(summaries, key=_order)
+def _group_section(group: Group, ordered: Sequence[Summary]) -> Section:
     names, warnings = _marked(_labels(ordered), ordered)
     title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
     title += f" × {group.repeats}" if group.repeats > 1 else ""
@@ -92,7 +97,8 @@ def _group_section(group: Group, summaries: Sequence[Summary]) -> Section:
     rows = [s for s in ordered if s.categories]
     if rows:
         labels = [names[ordered.index(s)] for s in rows]
-        tables += [fate_table(rows, labels), category_table(rows, labels), *profile_table(rows, labels),
+        tables += [fate_table(rows, labels), category_table(rows, labels), *repeats_table(rows, labels),
+                   *profile_table(rows, labels),
                    outcome_table(rows, labels), reading_table(rows, labels)]
     return Section(title, tuple(tables), (identity, *programs))
 
@@ -143,15 +149,17 @@ def _columns(*headers: str) -> tuple[Column, ...]:
 
 def main_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Everything over all tasks (strict), with call_match over the answered ones beside it."""
-    columns = _columns("ability", "call_match", "95 %", "answered", "tool_match", "args_match", "args_given_tool",
+    columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match", "args_given_tool",
                        "parsed", "request_match", _hard_header(summaries))
-    rows = tuple((name, *_main_cells(s), *_numbers(s)) for name, s in zip(names, summaries, strict=True))
+    rows = tuple((name, str(tier or ABSENT), *_main_cells(s), *_numbers(s))
+                 for name, tier, s in zip(names, tiers(summaries), summaries, strict=True))
     notes = ["per cent of all tasks, a failure counts as not solved; answered: call_match without the failures",
              "ability: unweighted mean of call_match over the categories without not_covered; the order of the rows",
              "args_given_tool: call_match among the rows with the right tool (their number); hard only: the tasks that "
              "retrieval over the tool descriptions misses",
              f"95 %: {', '.join(sorted({s.method for s in summaries} - {''})) or 'none'}"]
-    return Table("Results", columns, rows, tuple(notes + _detectable(summaries) + _other_order(summaries)))
+    return Table("Results", columns, rows, tuple(
+        notes + tier_notes(summaries) + _detectable(summaries) + other_orders(summaries)))
 
 
 def _hard_header(summaries: Sequence[Summary]) -> str:
@@ -162,7 +170,7 @@ def _hard_header(summaries: Sequence[Summary]) -> str:
 def _main_cells(summary: Summary) -> tuple[str, ...]:
     strict = summary.strict
     return (percent(strict.get("ability")), percent(strict.get("call_match")),
-            limits(summary.interval) if summary.interval else ABSENT, percent(summary.answered.get("call_match")),
+            limits(interval) if (interval := summary.interval) else ABSENT, percent(summary.answered.get("call_match")),
             percent(strict.get("tool_match")), percent(strict.get("args_match")), _given_tool(summary),
             percent(strict.get("parsed")), percent(strict.get("request_match")), _share(summary.hard, summary.repeats))
 
@@ -188,17 +196,6 @@ def _detectable(summaries: Sequence[Summary]) -> list[str]:
         parts.append(f"{shown} at {100 * discordant:.0f} %")
     return [f"smallest difference that a pair shows with 80 % power (McNemar, 5 %, n = {n}), by the share of tasks "
             f"that only one of the two solves: {'; '.join(parts)}"]
-
-
-def _other_order(summaries: Sequence[Summary]) -> list[str]:
-    """Both orders of the models where not_covered changes them."""
-    models = [s for s in summaries if s.macro is not None and POLICY in s.categories and not s.run.baseline]
-    without = sorted(models, key=lambda s: -(s.strict.get("ability") or 0.0))
-    with_it = sorted(models, key=lambda s: -(s.macro or 0.0))
-    if [id(s) for s in without] == [id(s) for s in with_it]:
-        return []
-    return [f"the order changes with not_covered: without it {', '.join(s.run.model for s in without)}; "
-            f"with it {', '.join(s.run.model for s in with_it)}"]
 
 
 def category_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
@@ -229,6 +226,26 @@ def profile_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Ta
 def _profile_row(name: str, summary: Summary, profile: Mapping[str, int], count: Count) -> tuple[str, ...]:
     return (name, *(str(profile[p]) for p in PROFILE), _share(count, summary.repeats), str(count.n),
             str(count.answered), str(count.n - count.answered))
+
+
+def repeats_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
+    """How far the repeats of a run agree; without repeats there is no table."""
+    steady = [(name, s, s.steadiness) for name, s in zip(names, summaries, strict=True) if s.steadiness is not None]
+    if not steady:
+        return []
+    most = max(len(repeats.pass_hat) for _, _, repeats in steady)
+    rows = tuple((name, *_filled([percent(v) for v in repeats.call_match], most), percent(repeats.drift),
+                  f"{repeats.changed}/{repeats.tasks}", *_filled([percent(v) for v in repeats.pass_hat], most),
+                  *_numbers(s)) for name, s, repeats in steady)
+    headers = (*(f"repeat {k}" for k in range(1, most + 1)), "drift", "tasks that changed",
+               *(f"pass^{k}" for k in range(1, most + 1)))
+    return [Table("Repeats", _columns(*headers), rows, (
+        "call_match of each repeat; drift: largest difference between two repeats, in points; changed: solved in some "
+        "repeats only; pass^k: chance that k repeats of a task all solve it (strict)",))]
+
+
+def _filled(cells: Sequence[str], count: int) -> list[str]:
+    return [*cells[:count], *[ABSENT] * (count - len(cells))]
 
 
 def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:

@@ -44,7 +44,7 @@ def test_without_arguments_the_folder_results_is_shown(report, results):
 
 def test_markdown(report, results):
     done = report("--format", "markdown")
-    assert done.returncode == 0 and "\n| good !1 | 100.0 |" in done.stdout
+    assert done.returncode == 0 and "\n| good !1 | 1 | 100.0 |" in done.stdout
 
 
 def test_a_broken_file_is_named_and_the_rest_is_shown(report, results):
