@@ -132,6 +132,9 @@ THIRD_PARTY = {
     "tokenizers": (("infranode_eval.tokens",), "counts tokens"),
     "tiktoken": (("infranode_eval.tokens",), "counts tokens"),
     "gguf": (("infranode_eval.tokens",), "counts tokens"),
+    "jinja2": (("infranode_eval.page",), "lays out the page"),
+    "markupsafe": (("infranode_eval.page", "infranode_eval.words"), "comes with jinja2 and escapes"),
+    "matplotlib": (("infranode_eval.plots",), "draws pictures"),
 }
 
 
