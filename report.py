@@ -5,27 +5,41 @@ Usage:
   python3 report.py                               every result below results/ of this folder
   python3 report.py results/bm25.json OUT/        files and folders, also lm-eval's (results_*.json with samples)
   python3 report.py --format markdown > table.md
+  python3 report.py --format json > report.json   everything the tables show, proportions 0-1
+  python3 report.py --format csv > runs.csv       one row per run; --table categories: one per run and category
   python3 report.py --set core                    only runs over this set of tasks
+  python3 report.py --compare A.json B.json       task by task: what flipped, and is that more than chance?
+  python3 report.py --task resource_key-koeln-road-events    question, gold; each model's reply, reading, verdict
+  python3 report.py --confusion results/a.json    which tool was called where another was right
+  python3 report.py --gate 'call_match>=0.8' --gate 'failed<=0' results/a.json     for CI: exit 1 if a gate is broken
+  python3 report.py --gate-against BASE.json --max-drop 0.02 results/a.json
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
 
-Exit status: 0, 1 if a result file was broken or refused (named and left out, the rest is shown), 2 for wrong usage or
-data.
+Exit status: 0, 1 if a gate is broken or a result file was broken or refused (named and left out, the rest is shown), 2
+for wrong usage or data.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from infranode_eval.archive import find_results, is_harness_output, read_json, run_from_json
+from infranode_eval.archive import is_harness_output, read_json
+from infranode_eval.comparison import compare
+from infranode_eval.comparison_tables import comparison_json, comparison_sections, flip_json
+from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.conformance import check_file
+from infranode_eval.drilldown import Case, case_json, case_lines, cases_of, unknown_task
+from infranode_eval.export import TABLES, csv_text, json_text, report_csv, report_json
 from infranode_eval.figures import Summary, summarise
+from infranode_eval.gates import Gate, broken_gates, worse_than
 from infranode_eval.harmless import clean
-from infranode_eval.harness_output import runs_from_harness, verdicts_from_harness
+from infranode_eval.harness_output import verdicts_from_harness
+from infranode_eval.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
 from infranode_eval.published import published_section, read_published
 from infranode_eval.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
 from infranode_eval.results import write_result
@@ -34,19 +48,28 @@ from infranode_eval.tables import FORMATS, render
 from infranode_eval.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, UsageError
-from lm_eval_task.tools import Toolset, data_file, read_tools
-
-RESULTS = "results"
-
+from lm_eval_task.tools import Toolset, read_tools
 
 def parser() -> argparse.ArgumentParser:
     described = Parser("report.py", __doc__)
     described.add_argument("paths", nargs="*", metavar="FILE", help="result files and folders (default: results/)")
-    described.add_argument("--format", choices=FORMATS, default="text")
+    described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
+    described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: which table (default: runs)")
     described.add_argument("--set", choices=NAMES, help="only runs over this set")
-    described.add_argument("--tasks", metavar="FILE", help="tasks that the results refer to (default: tasks.jsonl)")
+    described.add_argument("--tasks", metavar="FILE", action="append",
+                           help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
     described.add_argument("--tools", metavar="FILE", help="tools that lm-eval's replies are scored with "
                                                            "(default: tools.json)")
+    described.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, task by task")
+    described.add_argument("--common", action="store_true", help="with --compare: over the tasks that both hold, where "
+                                                                 "their sets differ")
+    described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
+    described.add_argument("--confusion", action="store_true", help="gold tool × called tool, for each run")
+    described.add_argument("--gate", metavar="CONDITION", action="append", help="e.g. 'call_match>=0.8': a strict number "
+                                                                                "of every run (may be repeated)")
+    described.add_argument("--gate-against", metavar="BASE", help="no run may fall below this result")
+    described.add_argument("--max-drop", type=float, metavar="X", help="with --gate-against: by more than this, 0-1 "
+                                                                       "(default: 0)")
     described.add_argument("--published", action="store_true", help="show the published rows, too")
     described.add_argument("--check", metavar="FILE", help="check the format of one file, and nothing else")
     described.add_argument("--rescore", action="store_true", help="judge stored replies again, show what changes")
@@ -58,80 +81,150 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = parser().parse_args(arguments)
-        _check_flags(options)
-        if options.rescore:
-            return rescore_files(options)
-        if options.check:
-            show(clean(check_file(options.check)) + "\n")
-            return 0
-        return report(options)
+        return view_of(options)(options)
     except BenchError as error:
         complain("report.py", str(error))
         return error.exit_code
 
 
-def _check_flags(options: argparse.Namespace) -> None:
-    if options.write and not options.rescore:
-        raise UsageError("--write goes with --rescore only")
-    for flag in ("check", "published", "set"):
-        if options.rescore and getattr(options, flag):
-            raise UsageError(f"--rescore does not go with --{flag}")
+def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
+    """The function that the flags ask for. Raise UsageError for flags that do not go together."""
+    views = [name for name in ("rescore", "check", "compare", "task", "confusion", "gate", "gate_against")
+             if getattr(options, name)]
+    if len(views) > 1 and views != ["gate", "gate_against"]:
+        raise UsageError(f"{_flag(views[0])} does not go with {_flag(views[1])}")
+    view = views[0] if views else "report"
+    for flag, among in _GOES_WITH.items():
+        if getattr(options, flag) and view not in among:
+            raise UsageError(f"{_flag(view)} does not go with {_flag(flag)}" if view != "report" else
+                             f"{_flag(flag)} goes with {' or '.join(map(_flag, among))} only")
+    if options.format in ("csv", "json") and view not in _FOR_PROGRAMS[options.format] or \
+            options.published and options.format not in FORMATS:
+        raise UsageError(f"--format {options.format} does not go with "
+                         f"{'--published' if options.published else _flag(view)}")
+    if options.table and options.format != "csv":
+        raise UsageError("--table goes with --format csv only")
+    return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files, "task": show_task,
+            "confusion": show_confusion, "gate": gate, "gate_against": gate}[view]
+
+
+_GOES_WITH = {"write": ("rescore",), "common": ("compare",), "max_drop": ("gate_against", "gate"),
+              "published": ("report",), "table": ("report",), "set": ("report", "compare", "gate", "gate_against"),
+              "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against")}
+_FOR_PROGRAMS = {"csv": ("report", "compare", "confusion"), "json": ("report", "compare", "confusion", "task")}
+
+
+def _flag(name: str) -> str:
+    return {"paths": "FILE", "report": "the tables"}.get(name, "--" + name.replace("_", "-"))
 
 
 def report(options: argparse.Namespace) -> int:
     """Print the report; 1 if a file had to be left out."""
+    summaries, left_out = summarise_files(options)
+    if options.format == "json":
+        show(report_json(summaries, left_out))
+    elif options.format == "csv":
+        show(report_csv(summaries, options.table or "runs"))
+    else:
+        sections = report_sections(summaries)
+        if options.published:
+            sections.append(published_section(read_published()))
+        if sections:
+            show(render(sections, options.format))
+    return 1 if left_out else 0
+
+
+def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[str]]:
+    """(the runs of all files, what was left out and why)."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks)
-    files = _files(options)
-    summaries: list[Summary] = []
-    broken = 0
-    for file in files:
-        try:
-            summaries += summaries_of(file, tools, sets)
-        except DataError as error:
-            broken += 1
-            complain("report.py", f"left out: {error}")
+    sets = task_sets(tools, options.tasks, _say)
+    summaries, left_out = read_each(_files(options), lambda file: summaries_of(file, tools, sets), _say)
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
-        if not summaries and not broken:
-            raise DataError(f"none of {len(files)} result files is a run over the set {options.set}")
-    sections = report_sections(summaries)
-    if options.published:
-        sections.append(published_section(read_published()))
-    if sections:
-        show(render(sections, options.format))
-    return 1 if broken else 0
+        if not summaries and not left_out:
+            raise DataError(f"no result file holds a run over the set {options.set}")
+    return summaries, left_out
 
 
 def _files(options: argparse.Namespace) -> tuple[Path, ...]:
-    if not options.paths and not Path(RESULTS).is_dir():
-        files: tuple[Path, ...] = ()
+    return result_files(options.paths, needed=not options.published)
+
+
+def _say(message: str) -> None:
+    complain("report.py", message)
+
+
+def check(options: argparse.Namespace) -> int:
+    show(clean(check_file(options.check)) + "\n")
+    return 0
+
+
+# --- other views ------------------------------------------------------------------------------------------------------
+
+def compare_files(options: argparse.Namespace) -> int:
+    """Print what the second run solves that the first does not, and the other way round."""
+    tools = read_tools(options.tools)
+    sets = task_sets(tools, options.tasks, _say)
+    first, second = (one_run(Path(path), options.set, tools, sets) for path in options.compare)
+    found = compare(first, second, sets, options.common)
+    if options.format == "json":
+        show(json_text(comparison_json(found)))
+    elif options.format == "csv":
+        show(csv_text([flip_json(flip) for flip in found.flips], ("task_id", "category", "change")))
     else:
-        files = find_results(options.paths or [RESULTS])
-    if not files and not options.published:
-        raise DataError("no result there; make one with: python3 run_eval.py", ", ".join(options.paths or [RESULTS]))
-    return files
+        show(render(comparison_sections(found), options.format))
+    return 0
 
 
-def task_sets(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
-    """The known sets; without the project's own tasks.jsonl results are shown all the same, with their hashes only."""
-    if path is None and not data_file("tasks.jsonl").is_file():
-        complain("report.py", "tasks.jsonl is not there: sets have no name, hard tasks and first calls are not known")
-        return ()
-    return known_sets(tools, path)
+def show_task(options: argparse.Namespace) -> int:
+    """Print one task and every reply to it; 1 if a file had to be left out."""
+    tools = read_tools(options.tools)
+    sets = task_sets(tools, options.tasks, _say)
+    found, left_out = read_each(_files(options), lambda file: [cases_of(file, options.task, sets, tools)], _say)
+    cases: list[Case] = [case for inside, _ in found for case in inside]
+    if not cases:
+        raise unknown_task(options.task, (key for _, ids in found for key in ids))
+    show(json_text([case_json(case) for case in cases]) if options.format == "json"
+         else "\n".join(case_lines(cases)) + "\n")
+    return 1 if left_out else 0
 
 
-def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:
-    """The runs of one file as numbers; their rows are dropped at once. Raise DataError for a broken file."""
-    value = read_json(path)
-    runs = runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path, tools)]
-    return [summarise(run, sets, tools) for run in runs]
+def show_confusion(options: argparse.Namespace) -> int:
+    """Print a matrix for each run; 1 if a file had to be left out."""
+    tools = read_tools(options.tools)
+    sets = task_sets(tools, options.tasks, _say)
+    found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools))
+                                                               for run in runs_of(file, tools)], _say)
+    if options.format == "json":
+        show(json_text([{"model": run.model, "path": run.path, "confusion": matrix} for run, matrix in found]))
+    elif options.format == "csv":
+        show(csv_text([line for run, matrix in found for line in confusion_lines(run, matrix)],
+                      ("model", "path", "gold", "called", "rows")))
+    elif found:
+        show(render([confusion_section(run, matrix, tools) for run, matrix in found], options.format))
+    return 1 if left_out else 0
+
+
+def gate(options: argparse.Namespace) -> int:
+    """Print a line for each broken gate; 1 if there is one, or if a file had to be left out."""
+    gates = [Gate.from_text(text) for text in options.gate or ()]
+    if options.max_drop is not None and (not options.gate_against or not 0 <= options.max_drop <= 1):
+        raise UsageError("--max-drop goes with --gate-against and is a number from 0 to 1")
+    summaries, left_out = summarise_files(options)
+    lines = broken_gates(gates, summaries)
+    if options.gate_against:
+        tools = read_tools(options.tools)
+        sets = task_sets(tools, options.tasks, _say)
+        base = one_run(Path(options.gate_against), options.set, tools, sets)
+        lines += worse_than(summarise(base, sets, tools), summaries, options.max_drop or 0.0)
+    show("".join(clean(line) + "\n" for line in lines))
+    return 1 if lines or left_out else 0
 
 
 def rescore_files(options: argparse.Namespace) -> int:
     """Print what the current scorer changes, write it if asked to; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = known_sets(tools, options.tasks)
+    sets = tuple(known for path in options.tasks or [None] for known in known_sets(tools, path))
     found: list[Rescoring] = []
     refused = 0
     for file in _files(options):

@@ -31,6 +31,13 @@ def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset
     return [_run(value, Path(path), name, names, tools) for name, names in _units(value, path).items()]
 
 
+def replies_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset) -> list[tuple[Run, list[Reply]]]:
+    """The same runs, each with the replies of its rows; none where replies were not logged."""
+    return [(_run(value, Path(path), name, names, tools),
+             [_reply(sample) for leaf in names for sample in _samples(Path(path), leaf)])
+            for name, names in _units(value, path).items()]
+
+
 def verdicts_from_harness(value: Mapping[str, Any], path: str | Path,
                           tools: Toolset) -> list[tuple[Run, list[tuple[Score, Score]]]]:
     """The same runs, each with (verdict that lm-eval stored, verdict of this scorer on the same reply) of its rows.

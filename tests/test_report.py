@@ -92,7 +92,7 @@ def test_the_tasks_file_may_be_missing(report, results):
 @pytest.mark.parametrize("arguments, message", [
     (["--bogus"], "unrecognized arguments: --bogus; see --help"),
     (["missing.json"], "missing.json: does not exist"),
-    (["--set", "robust"], "none of 1 result files is a run over the set robust"),
+    (["--set", "robust"], "no result file holds a run over the set robust"),
     (["--check", "missing.json"], "missing.json: cannot be read"),
     (["--check", "results/good.txt"], "expected a result (.json)"),
     (["--tools", "missing.json"], "missing.json: cannot be read"),
