@@ -76,7 +76,7 @@ def _read_block(block: dict[str, Any], entries: list[Entry], texts: list[str], t
     elif "functionCall" in block:
         entries.append(_function_entry(block["functionCall"], "args"))
     elif kind in ("thinking", "reasoning") or block.get("thought") is True:
-        thoughts += _strings(block.get("thinking"), block.get("summary"), block.get("text"))
+        thoughts += _strings(block.get("thinking"), block.get("summary"), block.get("content"), block.get("text"))
     elif kind == "message":
         texts += _strings(block.get("content"))
     else:
@@ -84,11 +84,12 @@ def _read_block(block: dict[str, Any], entries: list[Entry], texts: list[str], t
 
 
 def _strings(*values: Any) -> list[str]:
-    """Every string, and every "text" in a list of objects."""
+    """Every string, and every "text" or "refusal" in a list of objects."""
     found: list[str] = []
     for value in values:
         if isinstance(value, str):
             found.append(value)
         elif isinstance(value, list):
-            found += [v["text"] for v in value if isinstance(v, dict) and isinstance(v.get("text"), str)]
+            found += [text for v in value if isinstance(v, dict)
+                      for text in (v.get("text"), v.get("refusal")) if isinstance(text, str)]
     return found

@@ -475,3 +475,10 @@ def test_two_names_for_one_call(text: str, calls: Any, why: str) -> None:
 
 def test_a_refusal_in_its_own_field_is_a_text() -> None:
     assert read({"content": None, "refusal": "Das kann ich nicht."}).text == "Das kann ich nicht."
+
+
+def test_openai_responses_refusal_and_reasoning_content() -> None:
+    refusal = {"output": [{"type": "message", "content": [{"type": "refusal", "refusal": "Nein."}]}]}
+    assert read(refusal, "native").text == "Nein."
+    thought = {"output": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm"}]}]}
+    assert read(thought, "native").thought and not read(thought, "native").text
