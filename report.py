@@ -31,8 +31,8 @@ from pathlib import Path
 from infranode_eval.archive import is_harness_output, read_json
 from infranode_eval.comparison import compare
 from infranode_eval.comparison_tables import comparison_json, comparison_sections, flip_json
-from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.conformance import check_file
+from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.drilldown import Case, case_json, case_lines, cases_of, unknown_task
 from infranode_eval.export import TABLES, csv_text, json_text, report_csv, report_json
 from infranode_eval.figures import Summary, summarise
@@ -50,6 +50,7 @@ from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, UsageError
 from lm_eval_task.tools import Toolset, read_tools
 
+
 def parser() -> argparse.ArgumentParser:
     described = Parser("report.py", __doc__)
     described.add_argument("paths", nargs="*", metavar="FILE", help="result files and folders (default: results/)")
@@ -65,8 +66,8 @@ def parser() -> argparse.ArgumentParser:
                                                                  "their sets differ")
     described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
     described.add_argument("--confusion", action="store_true", help="gold tool × called tool, for each run")
-    described.add_argument("--gate", metavar="CONDITION", action="append", help="e.g. 'call_match>=0.8': a strict number "
-                                                                                "of every run (may be repeated)")
+    described.add_argument("--gate", metavar="CONDITION", action="append",
+                           help="a strict number of every run, e.g. 'call_match>=0.8' (may be repeated)")
     described.add_argument("--gate-against", metavar="BASE", help="no run may fall below this result")
     described.add_argument("--max-drop", type=float, metavar="X", help="with --gate-against: by more than this, 0-1 "
                                                                        "(default: 0)")

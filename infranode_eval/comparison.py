@@ -102,11 +102,10 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
     clusters = {key: cluster_of(templates[key]) if key in templates else key for key in ids}
     repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
     answered = [key for key in ids if not any(r.score.failed for r in (*one[key], *other[key]))]
-    pairs = Pairs.of([_share(other[key]) > 0.5 for key in ids], [_share(one[key]) > 0.5 for key in ids])
+    pairs = Pairs.of([_share(other[key]) == 1 for key in ids], [_share(one[key]) == 1 for key in ids])
     differences = [_share(other[key]) - _share(one[key]) for key in ids]
     if repeated or templates:
-        difference = cluster_bootstrap(zip(clusters.values(), differences, strict=True))
-        method = "cluster bootstrap"
+        difference, method = _clustered(differences, list(clusters.values()), one), "cluster bootstrap"
         p = paired_p(list(map(_share, other.values())), list(map(_share, one.values())), [1.0] * len(ids),
                      list(clusters.values()))
         test = "paired test by clusters" if templates else "paired test by tasks"
@@ -117,18 +116,29 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
             else mcnemar(pairs.first_only, pairs.second_only).p
         test = "McNemar, exact" if small else "McNemar, continuity-corrected"
     discordant = len(flips) / len(ids)
+    parts = {category: _part([key for key in ids if categories[key] == category], one, other)
+             for category in dict.fromkeys(categories.values())}
     return Comparison(
-        first, second, len(ids), _part(ids, one, other), _part(answered, one, other),
-        {c: _part([key for key in ids if categories[key] == c], one, other) for c in dict.fromkeys(categories.values())},
-        flips, difference, method, None if repeated else mcnemar(pairs.first_only, pairs.second_only),
+        first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips, difference, method,
+        None if repeated else mcnemar(pairs.first_only, pairs.second_only),
         None if repeated else mcnemar_exact(pairs.first_only, pairs.second_only), p, test,
-        smallest_detectable_difference(len(ids), discordant), discordant, _notes(first, second, len(ids), bool(templates)))
+        smallest_detectable_difference(len(ids), discordant), discordant,
+        _notes(first, second, len(ids), bool(templates)))
 
 
 def _named(run: Run, sets: Sequence[TaskSet]) -> Run:
     """The run with the hash of its tasks, which a shortened run of lm-eval cannot tell itself."""
     known = set_of(run, sets)
     return replace(run, hashes={**run.hashes, "tasks": known.fingerprint}) if known else run
+
+
+def _clustered(differences: Sequence[float], clusters: Sequence[str], one: Mapping[str, Sequence[Row]]) -> Interval:
+    """The mean difference; runs that solve the very same are as far apart as their clusters let us know."""
+    if any(differences):
+        return cluster_bootstrap(zip(clusters, differences, strict=True))
+    count = len(set(clusters))
+    solved = round(count * sum(map(_share, one.values())) / len(one))
+    return paired_difference(Pairs(solved, 0, 0, count - solved))
 
 
 def _rows(run: Run, ids: Sequence[str]) -> dict[str, list[Row]]:
@@ -155,7 +165,8 @@ def _flips(one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]])
     for key, rows in one.items():
         change = _share(other[key]) - _share(rows)
         if change:
-            found.append(Flip(key, rows[0].category, change, _example(rows, change < 0), _example(other[key], change > 0)))
+            found.append(Flip(key, rows[0].category, change, _example(rows, change < 0),
+                              _example(other[key], change > 0)))
     return tuple(found)
 
 
@@ -186,7 +197,8 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
             raise DataError("holds numbers only, no rows to pair (lm_eval: --log_samples)", run.path)
     differ = differing(first, second, ("tools", "mode", "suite") if common else ("tasks", "tools", "mode", "suite"))
     if differ:
-        hint = "; --common compares the tasks that both hold" if differ[0].startswith("tasks") and len(differ) == 1 else ""
+        only_tasks = len(differ) == 1 and differ[0].startswith("tasks")
+        hint = "; --common compares the tasks that both hold" if only_tasks else ""
         raise DataError(f"{pair} cannot be compared, they differ in {', '.join(differ)}{hint}")
     theirs = {row.task_id for row in second.rows}
     ids = [key for key in dict.fromkeys(row.task_id for row in first.rows) if key in theirs]
@@ -200,7 +212,8 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
 
 def _asks_the_same(one: Task | None, other: Task | None) -> bool:
     """The same question with the same right answers: a changed gold makes another task."""
-    return one is not None and other is not None and (one.question, one.alternatives) == (other.question, other.alternatives)
+    return one is not None and other is not None \
+        and (one.question, one.alternatives) == (other.question, other.alternatives)
 
 
 def _tasks(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
@@ -222,7 +235,8 @@ def _notes(first: Run, second: Run, n: int, clustered: bool) -> tuple[str, ...]:
         if tasks > n:
             found.append(f"{run.path}: {tasks - n} of its {tasks} tasks are left out, the other run does not hold them")
         if run.failed:
-            found.append(f"{run.path}: {run.failed} of {run.n} rows are failures without an answer, counted as not solved")
+            found.append(f"{run.path}: {run.failed} of {run.n} rows are failures without an answer, counted as not "
+                         "solved")
     if clustered:
         found.append("tasks made from one template stand or fall together: McNemar's test takes them for independent "
                      "and finds too much, so the test by clusters decides")
@@ -244,8 +258,8 @@ def sentence(found: Comparison, names: tuple[str, str]) -> str:
     more = abs(second - first)
     words = "more" if second > first else "fewer"
     judged = "that is more than chance" if found.p < LEVEL else f"with {found.n} tasks that is not more than chance"
-    return (f"{names[1]} solves {_number(more)} task{'' if _number(more) == '1' else 's'} {words} than {names[0]} {scores}; "
-            f"{judged} ({p}).")
+    tasks = "task" if _number(more) == "1" else "tasks"
+    return f"{names[1]} solves {_number(more)} {tasks} {words} than {names[0]} {scores}; {judged} ({p})."
 
 
 def _number(value: float) -> str:

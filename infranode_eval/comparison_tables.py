@@ -40,12 +40,13 @@ def _numbers(found: Comparison, names: tuple[str, str]) -> Table:
             ("answered by both", *_part_cells(found.answered), "")]
     notes = [f"difference in points, with its 95 % interval ({found.method})"]
     if found.corrected is not None and found.exact is not None:
-        notes.append(f"McNemar: continuity-corrected chi² = {found.corrected.statistic:.3f}, p = {found.corrected.p:.4f}; "
-                     f"exact p = {found.exact:.4f}")
+        notes.append(f"McNemar: continuity-corrected chi² = {found.corrected.statistic:.3f}, p = "
+                     f"{found.corrected.p:.4f}; exact p = {found.exact:.4f}")
     else:
         notes.append("with repeats a task may be solved in part, so there is no McNemar test")
     notes.append(f"{found.test} decides: p = {found.p:.4f}")
-    smallest = "no difference" if found.detectable is None else f"{100 * found.detectable:.1f} points"
+    smallest = "none, even if all of those favoured one run" if found.detectable is None \
+        else f"{100 * found.detectable:.1f} points"
     notes.append(f"smallest difference that {found.n} tasks show with 80 % power when the runs differ in "
                  f"{percent(found.discordant)} % of them, as here: {smallest}")
     return Table("call_match", _columns("", "n", *names, "gained", "lost", "difference"), tuple(rows), tuple(notes))

@@ -83,7 +83,8 @@ def _same(one: Task | None, other: Task | None) -> bool:
 
 
 def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
-    yield clean(f"task      {row.task_id} ({row.category or 'no category'}{f', set {task.set}' if task and task.set else ''})")
+    kind = (row.category or "no category") + (f", set {task.set}" if task and task.set else "")
+    yield clean(f"task      {row.task_id} ({kind})")
     if task is None:
         yield "question  not known: the run's tasks are in no known set; give them with --tasks"
         return
@@ -108,7 +109,8 @@ def _case_lines(case: Case) -> Iterator[str]:
     yield clean("  read      " + ("nothing readable" if score.calls is None else _calls(score.calls))
                 + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
-    yield clean(f"  verdict   {word}: {score.outcome}{f' ({score.sub})' if score.sub else ''}, {score.why or 'no reason stored'}")
+    sub = f" ({score.sub})" if score.sub else ""
+    yield clean(f"  verdict   {word}: {score.outcome}{sub}, {score.why or 'no reason stored'}")
     if not score.failed:
         yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES)
 

@@ -123,18 +123,21 @@ def _repeat_lines(group: Group, summary: Summary, tier: int | None) -> list[Line
             for k, (value, chance) in enumerate(numbers, 1)]
 
 
-TABLES: Mapping[str, Callable[[Group, Summary, "int | None"], list[Line]]] = {
+TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
     "repeats": _repeat_lines}
-_HEADERS = {"runs": ("model", "path"), "categories": ("model", "path", "category"),
-            "outcomes": ("model", "path", "outcome", "rows", "share"), "first_calls": ("model", "path", "first_call", "rows"),
-            "repeats": ("model", "path", "k", "call_match_of_repeat", "pass_hat_k")}
+_RUN = ("model", "path")
+_HEADERS = {     # of tables without lines
+    "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
+    "outcomes": (*_RUN, "outcome", "rows", "share"), "first_calls": (*_RUN, "first_call", "rows"),
+    "repeats": (*_RUN, "k", "call_match_of_repeat", "pass_hat_k")}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:
     """One of TABLES, with a header even where it has no line."""
     lines = [line for group, inside in grouped(summaries)
-             for summary, tier in zip(inside, tiers(inside), strict=True) for line in TABLES[table](group, summary, tier)]
+             for summary, tier in zip(inside, tiers(inside), strict=True)
+             for line in TABLES[table](group, summary, tier)]
     return csv_text(lines, _HEADERS[table])
 
 

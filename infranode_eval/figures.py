@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from infranode_eval.archive import UNKNOWN, Row, Run
 from infranode_eval.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.repeats import Steadiness, steadiness_of
-from infranode_eval.statistics import DRAWS, SEED, Interval, cluster_bootstrap, wilson
+from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
 from infranode_eval.tasksets import TaskSet, cluster_of, is_hard, set_of
 from lm_eval_task.metrics import aggregate, mean
 from lm_eval_task.records import Score, Task
@@ -44,7 +44,7 @@ class Spread:
     def interval(self) -> Interval:
         if not self.clusters:
             return wilson(self.solved, self.n)
-        return cluster_bootstrap(zip(self.clusters, self.verdicts, strict=True))
+        return clustered_proportion(self.clusters, self.verdicts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,15 +77,16 @@ def worse_than(base: Summary, summaries: Sequence[Summary], max_drop: float) -> 
     for summary in summaries:
         differ = differing(base.run, summary.run, ("tasks", "tools", "mode", "suite", "scorer version"))
         if (base.task_count, base.repeats) != (summary.task_count, summary.repeats):
-            differ.append(f"tasks × repeats {base.task_count} × {base.repeats} / {summary.task_count} × {summary.repeats}")
+            differ.append(f"number of tasks × repeats {base.task_count} × {base.repeats} / {summary.task_count} × "
+                          f"{summary.repeats}")
         if differ:
-            raise DataError(f"--gate-against: {base.run.path} and {summary.run.path} cannot be compared, they differ in "
-                            f"{', '.join(differ)}")
+            raise DataError(f"--gate-against: {base.run.path} and {summary.run.path} cannot be compared, they differ "
+                            f"in {', '.join(differ)}")
         for metric in AGAINST:
             was, now = base.strict.get(metric), summary.strict.get(metric)
             if was is not None and (now is None or was - now > max_drop + _NEAR):
-                lines.append(f"{_name(summary)}: {metric} fell from {_number(was)} ({base.run.path}) to {_number(now)}, "
-                             f"allowed is a drop of {max_drop:g}")
+                lines.append(f"{_name(summary)}: {metric} fell from {_number(was)} ({base.run.path}) to "
+                             f"{_number(now)}, allowed is a drop of {max_drop:g}")
     return lines
 
 

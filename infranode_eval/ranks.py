@@ -77,7 +77,7 @@ def other_orders(summaries: Sequence[Summary]) -> list[str]:
         notes.append(f"the order changes with not_covered: without it {by_ability}; with it {other}")
     by_ability, other = _orders(models, lambda s: s.strict.get("call_match"))
     if by_ability != other:
-        notes.append(f"the order changes with the number: by ability {by_ability}; by call_match over all tasks {other}")
+        notes.append(f"the order by call_match is another one: by ability {by_ability}; by call_match {other}")
     return notes
 
 

@@ -149,8 +149,8 @@ def _columns(*headers: str) -> tuple[Column, ...]:
 
 def main_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Everything over all tasks (strict), with call_match over the answered ones beside it."""
-    columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match", "args_given_tool",
-                       "parsed", "request_match", _hard_header(summaries))
+    columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match",
+                       "args_given_tool", "parsed", "request_match", _hard_header(summaries))
     rows = tuple((name, str(tier or ABSENT), *_main_cells(s), *_numbers(s))
                  for name, tier, s in zip(names, tiers(summaries), summaries, strict=True))
     notes = ["per cent of all tasks, a failure counts as not solved; answered: call_match without the failures",

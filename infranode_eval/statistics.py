@@ -162,6 +162,18 @@ def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = 
     return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
 
 
+def clustered_proportion(clusters: Sequence[Hashable], verdicts: Sequence[bool]) -> Interval:
+    """A proportion of rows that stand or fall by cluster. Raise ValueError without rows.
+
+    The bootstrap, but for rows that are all alike: whatever is drawn from them is alike, too, and the interval would
+    claim certainty. There Wilson's limits hold, with clusters as the rows.
+    """
+    solved, count = sum(verdicts), len(set(clusters))
+    if solved in (0, len(verdicts)) and count:
+        return wilson(count if solved else 0, count)
+    return cluster_bootstrap(zip(clusters, map(float, verdicts), strict=True))
+
+
 _DIGIT = "H"                                # how one draw's sum is packed: two bytes
 _LARGEST = 2 ** (8 * array(_DIGIT).itemsize)
 

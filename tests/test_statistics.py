@@ -139,6 +139,20 @@ def test_bootstrap_of_one_cluster_knows_no_spread():
     assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)
 
 
+@pytest.mark.parametrize("verdict, limits", [(True, st.wilson(7, 7)), (False, st.wilson(0, 7))])
+def test_rows_that_are_all_alike_are_not_certain(verdict, limits):
+    """Every draw is alike there, so a bootstrap would give an interval of no width; 7 clusters are what we know."""
+    found = st.clustered_proportion([i % 7 for i in range(50)], [verdict] * 50)
+    assert (found.low, found.high) == (limits.low, limits.high)
+
+
+def test_other_proportions_are_drawn_by_cluster():
+    clusters, verdicts = [i % 7 for i in range(50)], [i % 3 == 0 for i in range(50)]
+    assert st.clustered_proportion(clusters, verdicts) == st.cluster_bootstrap(zip(clusters, verdicts, strict=True))
+    with pytest.raises(ValueError):
+        st.clustered_proportion([], [])
+
+
 def test_bootstrap_without_values_is_an_error():
     with pytest.raises(ValueError):
         st.cluster_bootstrap([])
