@@ -19,6 +19,11 @@ def grouped(exhibits: Sequence[Exhibit]) -> dict[Group, list[Standing]]:
     return dict(sorted(found.items(), key=lambda item: (-sum(s.outside is None for s in item[1]), item[0])))
 
 
+def set_name(group: Group) -> str:
+    """The name of a group's set, without the remark that only the file calls it so."""
+    return group.dataset.partition(" (")[0]
+
+
 def names_of(exhibits: Sequence[Exhibit]) -> dict[int, str]:
     """The label of each run by its id(): its model, with the harness and, where two are alike, the file."""
     plain = [e.run.model if e.run.harness == "run_eval" else f"{e.run.model} [{e.run.harness}]" for e in exhibits]

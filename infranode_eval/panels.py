@@ -12,6 +12,7 @@ from infranode_eval.ability import POLICY
 from infranode_eval.charts import KINDS, Point, axis_for, parts_of_bar, with_front
 from infranode_eval.exhibits import Exhibit
 from infranode_eval.figures import Count
+from infranode_eval.groups import set_name
 from infranode_eval.ranks import MOST_RANKED
 from infranode_eval.sections import DISCORDANT, Group, report_sections
 from infranode_eval.standings import Standing, is_drawn
@@ -24,7 +25,7 @@ HEIGHT = 240            # pixels between call_match 0 and 100 in the effort char
 
 def group_title(group: Group, words: Words) -> str:
     """The set, how it was asked, and how much of it."""
-    name = group.dataset.removesuffix(" (so named by the file)")
+    name = set_name(group)
     key = f"set_{name}"
     parts = [words(key) if key in words else words.same(name)]
     parts[0] += words.same("" if name == group.dataset else " (?)")
