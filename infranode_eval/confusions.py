@@ -36,7 +36,7 @@ def confusion_section(run: Run, matrix: dict[str, dict[str, int]], tools: Toolse
     columns = (Column("gold tool"), *(Column(name, right=True) for name in called), Column("rows", right=True))
     rows = tuple((gold, *(str(row.get(name, "·")) for name in called), str(sum(row.values())))
                  for gold, row in matrix.items())
-    failed = [f"{run.failed} rows without an answer are left out"] if run.failed else []
+    failed = [f"left out, without an answer: {run.failed}"] if run.failed else []
     never = [name for name in tools.by_name if name not in called]
     notes = [f"the first call of each answered row; none: no readable call; unknown: a tool that was not offered; "
              f"called in no row: {', '.join(never) or 'no tool'}", *failed]

@@ -13,7 +13,7 @@ from infranode_eval.harmless import clean
 from infranode_eval.harness_output import replies_from_harness
 from infranode_eval.tasksets import TaskSet, set_of
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import Call, Task
+from lm_eval_task.records import Call, Score, Task
 from lm_eval_task.tools import Toolset
 
 _SUGGESTED = 8          # ids in one line
@@ -106,13 +106,20 @@ def _case_lines(case: Case) -> Iterator[str]:
     if seen.error:
         yield from _indented("error", seen.error)
     yield from _reply_lines(seen)
-    yield clean("  read      " + ("nothing readable" if score.calls is None else _calls(score.calls))
-                + (f" [{', '.join(score.labels)}]" if score.labels else ""))
+    yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
     yield clean(f"  verdict   {word}: {score.outcome}{sub}, {score.why or 'no reason stored'}")
     if not score.failed:
         yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES)
+
+
+def _read(score: Score) -> str:
+    if score.calls:
+        return _calls(score.calls)
+    if score.failed:
+        return "nothing, there is no reply"
+    return "nothing readable" if score.outcome in ("malformed_call", "truncated") else "no call"
 
 
 def _reply_lines(seen: Evidence) -> Iterator[str]:

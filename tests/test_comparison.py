@@ -48,12 +48,12 @@ def ids(demo_tasks):
 @pytest.mark.parametrize("first_wrong, second_wrong, says, why", [
     (range(0), range(0), "b and a solve the same tasks (40 against 40 of 40).", "no discordant pair, no division by 0"),
     (range(5), range(5), "b and a solve the same tasks (35 against 35 of 40).", "both wrong on the same tasks"),
-    (range(5), range(0), "b solves 5 tasks more than a (40 against 35 of 40); with 40 tasks that is not more than chance "
-                         "(p = 0.062, McNemar, exact).", "2 · 0.5^5 = 0.0625"),
+    (range(5), range(0), "b solves 5 tasks more than a (40 against 35 of 40); with 40 tasks that is not more than "
+                         "chance (p = 0.062, McNemar, exact).", "2 · 0.5^5 = 0.0625"),
     (range(6), range(0), "b solves 6 tasks more than a (40 against 34 of 40); that is more than chance (p = 0.031, "
                          "McNemar, exact).", "2 · 0.5^6 = 0.03125"),
-    (range(0), range(1), "b solves 1 task fewer than a (39 against 40 of 40); with 40 tasks that is not more than chance "
-                         "(p = 1, McNemar, exact).", "one task, singular"),
+    (range(0), range(1), "b solves 1 task fewer than a (39 against 40 of 40); with 40 tasks that is not more than "
+                         "chance (p = 1, McNemar, exact).", "one task, singular"),
     (range(2), range(2, 4), "b and a solve equally many tasks (38 against 38 of 40), but not the same ones: 2 gained, "
                             "2 lost.", "equal sums hide flips"),
     (range(30), range(0), "b solves 30 tasks more than a (40 against 10 of 40); that is more than chance (p = 1.2e-07, "
@@ -71,7 +71,8 @@ def test_numbers_are_those_of_the_statistics(run, ids):
     assert found.difference == paired_difference(Pairs(32, 5, 1, 2)) and found.method == "Newcombe"
     assert (found.whole.first, found.whole.second, found.whole.n) == (33, 37, 40)
     parts = {name: (p.n, p.first, p.second, p.gained, p.lost) for name, p in found.parts.items()}
-    assert parts == {"routing_named": (4, 0, 4, 4, 0), "resource_key": (32, 29, 29, 1, 1), "not_covered": (4, 4, 4, 0, 0)}
+    assert parts == {"routing_named": (4, 0, 4, 4, 0), "resource_key": (32, 29, 29, 1, 1),
+                     "not_covered": (4, 4, 4, 0, 0)}
 
 
 def test_a_comparison_turned_round_is_its_mirror(run, ids):

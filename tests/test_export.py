@@ -48,7 +48,8 @@ def test_json_numbers_are_those_of_the_summary(summaries):
     by_name = {run["model"]: run for group in value["groups"] for run in group["runs"]}
     failing, summary = by_name["failing"], summaries[1]
     assert failing["strict"]["call_match"] == summary.strict["call_match"] == 0.9
-    assert failing["answered"]["call_match"] == 1.0 and (failing["n"], failing["scored"], failing["failed"]) == (40, 36, 4)
+    assert failing["answered"]["call_match"] == 1.0
+    assert (failing["n"], failing["scored"], failing["failed"]) == (40, 36, 4)
     assert failing["interval"]["low"] == summary.interval.low and failing["macro"] == summary.macro
     assert failing["categories"]["routing_named"] == {"solved": 0, "n": 4, "answered": 0, "call_match": None}
     assert failing["outcomes"] == {"infra_error": 4, "ok": 36} and failing["repeats"] is None

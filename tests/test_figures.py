@@ -12,7 +12,9 @@ import pytest
 from infranode_eval import statistics
 from infranode_eval.archive import run_from_json
 from infranode_eval.figures import PROFILE, first_call, summarise
+from infranode_eval.sections import report_sections
 from infranode_eval.statistics import wilson
+from infranode_eval.tables import render
 from infranode_eval.tasksets import TaskSet
 from lm_eval_task.records import Call, Reply, Score, Task, tasks_fingerprint
 
@@ -142,10 +144,26 @@ def test_a_recovered_share_of_nothing_is_unknown(summary_of):
 def test_intervals_are_drawn_when_asked_for(make_result, answer, demo_tasks):
     drawn = statistics._packed.cache_info
     before = drawn()
-    value = make_result(lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[:37], repeats=2)
+    value = make_result(lambda t: Reply.from_text(answer(t) if t != demo_tasks[0] else "Nein."), tasks=demo_tasks[:37],
+                        repeats=2)
     found = summarise(run_from_json(value, "r.json"))
     assert found.method.startswith("cluster bootstrap (2,000 draws") and drawn() == before, "nothing is drawn yet"
     assert found.interval.high == 1.0 and drawn() != before
+
+
+def test_runs_over_one_set_share_their_draws(make_result, core, answer, demo_tasks):
+    """A thousand results must not be drawn a thousand times; one interval for each run is all that a report needs."""
+    extended = replace(core, name="extended")
+    summaries = []
+    for number in range(12):
+        value = make_result(lambda t, n=number: Reply.from_text("Nein." if t in demo_tasks[n:n + 3] else answer(t)))
+        summaries.append(summarise(run_from_json(value, f"{number}.json"), [extended]))
+    statistics._packed.cache_clear()
+    statistics._drawn_sizes.cache_clear()
+    render(report_sections(summaries), "text")
+    asked = statistics._drawn_sizes.cache_info()
+    assert statistics._packed.cache_info().misses == 1, "the draws are made once"
+    assert asked.hits + asked.misses == 12, "each interval is asked for once"
 
 
 def test_two_hundred_results_of_91_rows_are_summarised_in_two_seconds(make_result, toolset, core, answer):

@@ -220,3 +220,118 @@ def test_rescore_hides_nothing_hostile_from_the_reader_but_from_the_terminal(rep
     (results / "evil.json").write_bytes(result_bytes(value))
     shown = report("--rescore").stdout
     assert "\x1b" not in shown and "\u202e" not in shown and "\\x1b" in shown
+
+
+# --- other views ------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def pair(results, make_result, answer, demo_tasks):
+    """good.json and worse.json, which misses the first eight tasks."""
+    missed = {t.task_id for t in demo_tasks[:8]}
+    (results / "worse.json").write_text(json.dumps(make_result(
+        lambda t: Reply.from_text("Nein." if t.task_id in missed else answer(t)), model="worse")))
+    return results
+
+
+def test_compare(report, pair):
+    done = report("--compare", "results/worse.json", "results/good.json")
+    assert done.returncode == 0 and done.stderr == ""
+    assert "good solves 8 tasks more than worse (40 against 32 of 40); that is more than chance (p = 0.0078" in done.stdout
+    value = json.loads(report("--compare", "results/worse.json", "results/good.json", "--format", "json").stdout)
+    assert len(value["flips"]) == 8 and value["all"]["gained"] == 8
+    lines = report("--compare", "results/worse.json", "results/good.json", "--format", "csv").stdout.splitlines()
+    assert lines[0].startswith("task_id,category,change,") and len(lines) == 9
+
+
+def test_compare_of_unlike_runs_is_one_line(report, pair, make_result, answer):
+    (pair / "native.json").write_text(json.dumps(make_result(lambda t: Reply.from_text(answer(t)), mode="native")))
+    done = report("--compare", "results/good.json", "results/native.json")
+    assert done.returncode == 2 and done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert "cannot be compared, they differ in mode prompt / native" in line
+
+
+def test_common_tasks_of_two_versions_are_compared_with_both_task_files(report, pair, tmp_path, make_result, answer,
+                                                                        demo_tasks, demo_file):
+    shorter = demo_tasks[:30]
+    newer = tmp_path / "newer.jsonl"
+    newer.write_text("".join(json.dumps(t.to_json(), ensure_ascii=False) + "\n" for t in shorter), "utf-8")
+    (pair / "short.json").write_text(json.dumps(make_result(lambda t: Reply.from_text(answer(t)), tasks=shorter)))
+    both = ["--compare", "results/worse.json", "results/short.json"]
+    assert "tasks hash" in report(*both).stderr and "--common compares" in report(*both).stderr
+    assert "are not known" in report(*both, "--common").stderr
+    done = report(*both, "--common", "--tasks", newer)
+    assert done.returncode == 0 and "demo compared with worse: 30 tasks" in done.stdout
+
+
+@pytest.mark.parametrize("gates, status, lines, why", [
+    (["--gate", "call_match>=0.8"], 0, 0, "both hold: 40 and 32 of 40"),
+    (["--gate", "call_match>=0.81", "--gate", "failed<=0"], 1, 1, "one run breaks one gate"),
+    (["--gate", "call_match>1", "--gate", "parsed>1"], 1, 4, "two runs break two gates"),
+    (["--gate-against", "results/good.json"], 1, 2, "worse fell in ability and in call_match"),
+    (["--gate-against", "results/good.json", "--max-drop", "0.6"], 0, 0, "not by so much"),
+    (["--gate-against", "results/worse.json", "--gate", "call_match>=0.8"], 0, 0, "both kinds at once"),
+])
+def test_gates_in_ci(report, pair, gates, status, lines, why):
+    done = report(*gates)
+    assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (status, lines, ""), why
+
+
+def test_a_broken_file_breaks_the_gate(report, pair):
+    (pair / "bad.json").write_text("{")
+    done = report("--gate", "call_match>=0.8")
+    assert done.returncode == 1 and "bad.json: is not JSON" in done.stderr and done.stdout == ""
+
+
+def test_one_task(report, pair):
+    done = report("--task", "routing_named-koeln")
+    assert done.returncode == 0 and done.stdout.count("verdict") == 2
+    assert "question  Wie ist das Wetter in Köln?" in done.stdout and "wrong: no_call" in done.stdout
+    assert len(json.loads(report("--task", "routing_named-koeln", "--format", "json").stdout)) == 2
+    missing = report("--task", "routing_named")
+    assert missing.returncode == 2 and "did you mean routing_named-duesseldorf, " in missing.stderr
+
+
+def test_confusion(report, pair):
+    done = report("--confusion", "results/worse.json")
+    assert done.returncode == 0 and "worse (results/worse.json): gold tool × called tool" in done.stdout
+    assert report("--confusion", "--format", "csv").stdout.startswith("model,path,gold,called,rows\ngood,")
+    assert json.loads(report("--confusion", "--format", "json").stdout)[1]["confusion"]["weather"] == {"none": 4}
+
+
+def test_json_names_what_was_left_out(report, pair):
+    (pair / "bad.json").write_text("[]")
+    done = report("--format", "json")
+    value = json.loads(done.stdout)
+    assert done.returncode == 1 and [len(g["runs"]) for g in value["groups"]] == [2]
+    assert value["left_out"] == ["results/bad.json: is no result: expected an object with \"format\": 1, found 'list'"]
+
+
+@pytest.mark.parametrize("table, lines", [("runs", 3), ("categories", 7), ("outcomes", 4)])
+def test_csv(report, pair, table, lines):
+    done = report("--format", "csv", "--table", table)
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == lines and done.stdout.startswith("model,path,")
+
+
+@pytest.mark.parametrize("arguments, message", [
+    (["--table", "runs"], "--table goes with --format csv only"),
+    (["--common"], "--common goes with --compare only"),
+    (["--max-drop", "0.1"], "--max-drop goes with --gate-against or --gate only"),
+    (["--gate", "failed<=0", "--max-drop", "0.1"], "--max-drop goes with --gate-against"),
+    (["--gate-against", "results/good.json", "--max-drop", "2"], "a number from 0 to 1"),
+    (["--gate", "nonsense"], "expected METRIC>=NUMBER"),
+    (["--gate", "callmatch>=1"], "no metric 'callmatch'"),
+    (["--gate-against", "missing.json"], "missing.json: cannot be read"),
+    (["--compare", "results/good.json"], "expected 2 arguments"),
+    (["--compare", "results/good.json", "results/missing.json"], "missing.json: cannot be read"),
+    (["--compare", "results/good.json", "results/good.json", "--task", "x"], "--compare does not go with --task"),
+    (["--task", "x", "--format", "csv"], "--format csv does not go with --task"),
+    (["--published", "--format", "json"], "--format json does not go with --published"),
+    (["--rescore", "--format", "json"], "--format json does not go with --rescore"),
+    (["--task", "x", "--set", "core"], "--task does not go with --set"),
+])
+def test_flags_that_do_not_fit_are_one_line_and_exit_2(report, results, arguments, message):
+    done = report(*arguments)
+    assert done.returncode == 2 and done.stdout == ""
+    [line] = done.stderr.splitlines()
+    assert line.startswith("report.py: ") and message in line
