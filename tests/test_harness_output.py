@@ -6,15 +6,20 @@ import json
 
 import pytest
 
-from infranode_eval.archive import is_harness_output
+from infranode_eval.archive import is_harness_output, run_from_json
+from infranode_eval.comparison import compare
+from infranode_eval.comparison_tables import comparison_sections
+from infranode_eval.drilldown import case_lines, cases_of
 from infranode_eval.figures import summarise
-from infranode_eval.harness_output import runs_from_harness
+from infranode_eval.harness_output import replies_from_harness, runs_from_harness
 from infranode_eval.sections import report_sections
 from infranode_eval.tables import render
+from infranode_eval.tasksets import TaskSet
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import aggregate, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
 from lm_eval_task.records import MATCHES, Reply, tasks_fingerprint
+from lm_eval_task.shapes import parts_of
 
 TASK = "infranode_tools_de"
 
@@ -102,6 +107,23 @@ def test_another_prompt_is_not_taken_for_ours(demo_tasks, toolset, answer, write
     value = results({TASK: lines}, original=40)
     [run] = runs_from_harness(value, write(value, {TASK: lines}), toolset)
     assert run.hashes["tools"] is None and run.hashes["prompt"] is None
+
+
+def test_replies_come_with_their_rows(demo_tasks, toolset, samples, write, answer, make_result):
+    """What report.py --task and --compare need: the text that was scored, and runs of both harnesses side by side."""
+    value = results({TASK: samples}, original=40)
+    path = write(value, {TASK: samples})
+    [(run, replies)] = replies_from_harness(value, path, toolset)
+    assert [parts_of(r.message).text for r in replies] == [s["filtered_resps"][0] for s in samples]
+    core = TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks})
+    [case] = cases_of(path, demo_tasks[1].task_id, [core], toolset)[0]
+    lines = list(case_lines([case]))
+    assert any("org/small-model [lm-eval], mode prompt, set-up S" in line for line in lines)
+    assert any(line.startswith("  reply") and "münchen" in line for line in lines)
+    ours = run_from_json(make_result(lambda t: Reply.from_text(answer(t)), model="ours"), "ours.json")
+    found = compare(run, ours, [core])
+    assert (found.n, found.whole.first, len(found.gained)) == (40, sum(s["call_match"] for s in samples), 15)
+    assert "small-model [lm-eval]" in comparison_sections(found)[0].title
 
 
 def test_without_samples_only_numbers_are_known(samples, toolset, write):
