@@ -13,6 +13,8 @@ Usage:
   python3 report.py --confusion results/a.json    which tool was called where another was right
   python3 report.py --gate 'call_match>=0.8' --gate 'failed<=0' results/a.json     for CI: exit 1 if a gate is broken
   python3 report.py --gate-against BASE.json --max-drop 0.02 results/a.json
+  python3 report.py --html report.html            one page for a browser: ranking, charts, every reply; loads nothing
+  python3 report.py --plots DIR                   its charts as SVG and PNG; both need the extra [report]
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
@@ -29,17 +31,21 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from infranode_eval.archive import is_harness_output, read_json
+from infranode_eval.budget import read_prices
 from infranode_eval.comparison import compare
 from infranode_eval.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.conformance import check_file
 from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.drilldown import Case, case_json, case_lines, cases_of, unknown_task
+from infranode_eval.exhibits import exhibits_of
 from infranode_eval.export import TABLES, csv_text, json_text, report_csv, report_json
 from infranode_eval.figures import Summary, summarise
 from infranode_eval.gates import Gate, broken_gates, worse_than
 from infranode_eval.harmless import clean
 from infranode_eval.harness_output import verdicts_from_harness
 from infranode_eval.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
+from infranode_eval.page import html_page, page_path, write_page
+from infranode_eval.plots import write_plots
 from infranode_eval.published import published_section, read_published
 from infranode_eval.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
 from infranode_eval.results import write_result
@@ -71,6 +77,8 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--gate-against", metavar="BASE", help="no run may fall below this result")
     described.add_argument("--max-drop", type=float, metavar="X", help="with --gate-against: by more than this, 0-1 "
                                                                        "(default: 0)")
+    described.add_argument("--html", metavar="PAGE", help="write one self-contained HTML page (needs jinja2)")
+    described.add_argument("--plots", metavar="DIR", help="write charts as SVG and PNG files (needs matplotlib)")
     described.add_argument("--published", action="store_true", help="show the published rows, too")
     described.add_argument("--check", metavar="FILE", help="check the format of one file, and nothing else")
     described.add_argument("--rescore", action="store_true", help="judge stored replies again, show what changes")
@@ -90,9 +98,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The function that the flags ask for. Raise UsageError for flags that do not go together."""
-    views = [name for name in ("rescore", "check", "compare", "task", "confusion", "gate", "gate_against")
-             if getattr(options, name)]
-    if len(views) > 1 and views != ["gate", "gate_against"]:
+    views = [name for name in ("rescore", "check", "compare", "task", "confusion", "gate", "gate_against",
+                              "html", "plots") if getattr(options, name)]
+    if len(views) > 1 and views not in (["gate", "gate_against"], ["html", "plots"]):
         raise UsageError(f"{_flag(views[0])} does not go with {_flag(views[1])}")
     view = views[0] if views else "report"
     for flag, among in _GOES_WITH.items():
@@ -106,12 +114,13 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     if options.table and options.format != "csv":
         raise UsageError("--table goes with --format csv only")
     return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files, "task": show_task,
-            "confusion": show_confusion, "gate": gate, "gate_against": gate}[view]
+            "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw}[view]
 
 
 _GOES_WITH = {"write": ("rescore",), "common": ("compare",), "max_drop": ("gate_against", "gate"),
-              "published": ("report",), "table": ("report",), "set": ("report", "compare", "gate", "gate_against"),
-              "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against")}
+              "published": ("report",), "table": ("report",),
+              "set": ("report", "compare", "gate", "gate_against", "html", "plots"),
+              "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against", "html", "plots")}
 _FOR_PROGRAMS = {"csv": ("report", "compare", "confusion"), "json": ("report", "compare", "confusion", "task")}
 
 
@@ -161,6 +170,23 @@ def check(options: argparse.Namespace) -> int:
 
 
 # --- other views ------------------------------------------------------------------------------------------------------
+
+def draw(options: argparse.Namespace) -> int:
+    """Write the page, the pictures or both and print their paths; 1 if a file had to be left out."""
+    tools, prices = read_tools(options.tools), read_prices()
+    sets = task_sets(tools, options.tasks, _say)
+    page = page_path(options.html) if options.html else None
+    found, left_out = read_each(_files(options), lambda file: exhibits_of(file, tools, sets, prices.prices), _say)
+    found = [e for e in found if not options.set or e.summary.dataset == options.set]
+    if not found and not left_out:
+        raise DataError(f"no result file holds a run over the set {options.set}")
+    written = write_plots(found, Path(options.plots)) if options.plots else []
+    if page is not None:
+        write_page(page, html_page(found, left_out, prices.as_of))
+        written.insert(0, page)
+    show("".join(f"{clean(str(path))}\n" for path in written))
+    return 1 if left_out else 0
+
 
 def compare_files(options: argparse.Namespace) -> int:
     """Print what the second run solves that the first does not, and the other way round."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.exhibits import Exhibit
@@ -19,7 +20,7 @@ from infranode_eval.sections import Group
 from infranode_eval.standings import Standing
 from infranode_eval.taskbook import MOST_RUNS, script_json, taskbook
 from infranode_eval.words import WORDS, Words
-from lm_eval_task.errors import UsageError
+from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION
 
 if TYPE_CHECKING:
@@ -28,9 +29,8 @@ if TYPE_CHECKING:
 TEMPLATES = WORDS.parent
 
 
-def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_month: str = "?",
-              version: str = "") -> str:
-    """The page for these runs. broken: a line for each file that was left out.
+def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_month: str = "?") -> str:
+    """The page for these runs. broken: a line for each file that was left out. price_month: when prices were listed.
 
     Equal input gives equal text. Raise UsageError without jinja2.
     """
@@ -53,7 +53,23 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
         policy=_policy(style, script), groups=panels, broken=broken, counts=_counts(book, exhibits, groups, words),
         split=words("split", what=words.joined(", ", [words(f"field_{f}") for f in differing(groups)]))
         if len(groups) > 1 else "",
-        limited=_limited(listed, exhibits, words), made=words("made", version=version, scorer=SCORER_VERSION))
+        limited=_limited(listed, exhibits, words), made=words("made", scorer=SCORER_VERSION))
+
+
+def page_path(name: str) -> Path:
+    """Where a page may be written. Raise UsageError for a name that is none of a page: it may be somebody's data."""
+    path = Path(name)
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"--html {clean(name)}: expected the name of a page to write, such as report.html")
+    return path
+
+
+def write_page(path: Path, page: str) -> None:
+    """Raise DataError if it cannot be written."""
+    try:
+        path.write_bytes(page.encode("utf-8"))
+    except OSError as error:
+        raise DataError(f"cannot be written ({error.strerror or error}); choose another place", path) from None
 
 
 def _environment() -> Environment:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infranode_eval.ability import ability_interval, ability_weights, clustered_ability_interval
+from infranode_eval.ability import ability_interval, ability_weights
 from infranode_eval.exhibits import Exhibit, ordered
 from infranode_eval.figures import Summary
 from infranode_eval.ranks import MOST_RANKED
@@ -82,9 +82,8 @@ def interval_of(summary: Summary) -> Interval | None:
     if tally is None:
         return None
     solved = list(tally.shares.values())
-    if is_drawn(summary):
-        return clustered_ability_interval(solved, tally.categories, tally.clusters or tally.task_ids)
-    return ability_interval(solved, tally.categories)
+    clusters = tally.clusters or tally.task_ids
+    return ability_interval(solved, tally.categories, clusters if is_drawn(summary) else None)
 
 
 def is_drawn(summary: Summary) -> bool:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from infranode_eval.ability import ability_interval, ability_weights, clustered_ability_interval
+from infranode_eval.ability import ability_interval, ability_weights
 from infranode_eval.statistics import wilson
 from lm_eval_task.metrics import ability
 
@@ -24,7 +24,6 @@ def test_the_weighted_sum_is_the_scorers_ability() -> None:
 def test_without_a_category_that_counts_there_is_no_ability() -> None:
     assert ability_weights(["not_covered"] * 3) == [0.0] * 3
     assert ability_interval([1.0] * 3, ["not_covered"] * 3) is None
-    assert clustered_ability_interval([1.0] * 3, ["not_covered"] * 3, "abc") is None
 
 
 def test_one_category_has_wilsons_interval() -> None:
@@ -32,9 +31,10 @@ def test_one_category_has_wilsons_interval() -> None:
     assert (found.estimate, found.low, found.high) == pytest.approx((expected.estimate, expected.low, expected.high))
 
 
+@pytest.mark.parametrize("clusters", [None, range(25), [i // 2 for i in range(25)]])
 @pytest.mark.parametrize("solved", [[1.0] * 25, [0.0] * 25])
-def test_all_or_nothing_keeps_a_width_on_one_side(solved: list[float]) -> None:
-    found = ability_interval(solved, CATEGORIES)
+def test_all_or_nothing_keeps_a_width_on_one_side(solved: list[float], clusters) -> None:
+    found = ability_interval(solved, CATEGORIES, clusters)
     assert 0 <= found.low <= found.estimate <= found.high <= 1 and found.high - found.low > 0.05
 
 
@@ -52,8 +52,8 @@ def test_nineteen_of_twenty_intervals_hold_the_truth() -> None:
 
 def test_clusters_that_stand_or_fall_together_widen_the_interval() -> None:
     solved, categories = [float(i % 8 < 4) for i in range(40)], ["a"] * 40
-    alone = clustered_ability_interval(solved, categories, range(40))
-    together = clustered_ability_interval(solved, categories, [i // 4 for i in range(40)])
+    alone = ability_interval(solved, categories, range(40))
+    together = ability_interval(solved, categories, [i // 4 for i in range(40)])
     assert alone.estimate == together.estimate == 0.5
     assert together.high - together.low > 1.5 * (alone.high - alone.low)
-    assert together == clustered_ability_interval(solved, categories, [i // 4 for i in range(40)]), "same seed"
+    assert together == ability_interval(solved, categories, [i // 4 for i in range(40)]), "same seed"

@@ -90,7 +90,7 @@ def three(exhibit, answer) -> list[Exhibit]:
 
 
 def test_the_page_stands_without_a_script(three) -> None:
-    outline = Outline(html_page(three, version="1.0.0"))
+    outline = Outline(html_page(three))
     assert outline.open == []
     for text in ("good", "poor", "never_calls", "says no", "Tier", "Stufe", "40/40", "resource_", "did not call",
                  "kein Aufruf", "no JavaScript", "What came of the rows"):
@@ -133,7 +133,7 @@ def test_whatever_strangers_write_is_text(text: str, exhibit, answer, demo_tasks
     evil = exhibit(lambda t: Reply({"content": text, "reasoning": text, "tool_calls": [{"function": {
         "name": text, "arguments": text}}]}, text), model=text, tasks=tasks, suite=text, path=text + ".json",
         set=text, backend=text, scorer_version=text)
-    page = html_page([*clean, evil], [f"{text}: broken"], price_month=text, version=text)
+    page = html_page([*clean, evil], [f"{text}: broken"], price_month=text)
     page.encode("utf-8")
     outline = Outline(page)
     assert {t for t, _ in outline.tags} - set(harmless) <= {"nav", "ol", "li", "ul", "small", "a", "wbr"}
@@ -273,3 +273,53 @@ def test_neighbours_in_the_heat_map_differ_in_lightness_alone(theme: str) -> Non
     steps = [mixed(colours["heat-high"], colours["heat-low"], s / 10) for s in range(11)]
     lightness = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in steps]
     assert lightness == sorted(lightness, reverse=theme == "light")
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def results(tmp_path: Path, make_result, answer) -> Path:
+    (tmp_path / "results").mkdir()
+    for name in ("good", "also"):
+        (tmp_path / "results" / f"{name}.json").write_text(json.dumps(
+            make_result(lambda t: Reply.from_text(answer(t)), model=name)))
+    return tmp_path
+
+
+def report(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(ROOT / "report.py"), *arguments], capture_output=True, text=True,
+                          encoding="utf-8", cwd=folder)
+
+
+def test_the_command_writes_the_page_and_says_where(results: Path) -> None:
+    need("jinja2")
+    done = report(results, "--html", "report.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "report.html\n", "")
+    assert "good" in Outline((results / "report.html").read_text("utf-8")).text
+
+
+def test_page_and_pictures_may_be_asked_for_together_and_broken_files_are_named_in_the_page(results: Path) -> None:
+    need("jinja2")
+    need("matplotlib")
+    (results / "results" / "bad.json").write_text("{")
+    done = report(results, "--html", "report.html", "--plots", "plots")
+    assert done.returncode == 1 and "left out: results/bad.json" in done.stderr
+    assert len(done.stdout.splitlines()) == 7 and len(list((results / "plots").iterdir())) == 6
+    assert "results/bad.json: is not JSON" in Outline((results / "report.html").read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(("arguments", "complaint"), [
+    (["--html", "results/good.json"], "expected the name of a page to write"),
+    (["--html", "no/where.html"], "cannot be written"),
+    (["--html", "report.html", "--task", "x"], "--task does not go with --html"),
+    (["--html", "report.html", "--published"], "--html does not go with --published"),
+    (["--html", "report.html", "--set", "robust"], "no result file holds a run over the set robust"),
+    (["--html", "report.html", "--format", "csv"], "--format csv does not go with --html"),
+])
+def test_what_cannot_be_meant_is_refused_in_one_line_and_no_file_changes(results: Path, arguments: list[str],
+                                                                        complaint: str) -> None:
+    need("jinja2")
+    before = {p: p.read_bytes() for p in results.rglob("*") if p.is_file()}
+    done = report(results, *arguments)
+    assert done.returncode == 2 and complaint in done.stderr and len(done.stderr.splitlines()) == 1
+    assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before

@@ -48,7 +48,7 @@ def page(tmp_path_factory, demo_tasks: tuple[Task, ...], toolset: Toolset) -> Pa
         exhibits.append(Exhibit(summarise(run, (), toolset), run, effort_of(result["rows"]),
                                 tuple(map(evidence_of, result["rows"])), {t.task_id: t for t in demo_tasks}))
     path = tmp_path_factory.mktemp("page") / "report.html"
-    path.write_text(html_page(exhibits, ["bad.json: is not JSON"], version="1.0.0"), "utf-8")
+    path.write_text(html_page(exhibits, ["bad.json: is not JSON"]), "utf-8")
     return path
 
 
