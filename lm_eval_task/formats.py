@@ -7,13 +7,14 @@ completed. Source of the families and rules: specification, formats, sections 2 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
-from lm_eval_task.decode import Decoded, decode_at, literal_at
+from lm_eval_task.decode import decode_at, literal_at
 from lm_eval_task.jsoncalls import FENCE_HEADER, calls_of_value, plain_name, read_arguments, without_duplicates
 from lm_eval_task.records import Call
+from lm_eval_task.scan import Scan, Unreadable
 from lm_eval_task.tools import Toolset, cast
 
 
@@ -28,93 +29,6 @@ class Section(NamedTuple):
     broken: bool
 
 
-class Unreadable(Exception):
-    """An opener stands in the text, and what follows is no complete call of that format."""
-
-
-@dataclass(slots=True)
-class Scan:
-    """One text being read in one format: what was found so far. Readers take a position and return the next one."""
-
-    text: str
-    tools: Toolset
-    calls: list[Call] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    repairs: list[str] = field(default_factory=list)
-
-    def skip(self, at: int) -> int:
-        """Position behind blanks."""
-        return _BLANKS.match(self.text, at).end()
-
-    def expect(self, at: int, *tokens: str) -> int:
-        """Position behind the first of `tokens` that stands here after blanks. Raise Unreadable if none does."""
-        at = self.skip(at)
-        for token in tokens:
-            if self.text.startswith(token, at):
-                return at + len(token)
-        raise Unreadable
-
-    def accept(self, at: int, *tokens: str) -> int:
-        """As `expect`, but the tokens may be missing; then the position stays."""
-        try:
-            return self.expect(at, *tokens)
-        except Unreadable:
-            return at
-
-    def sees(self, at: int, *tokens: str) -> bool:
-        return self.text.startswith(tokens, self.skip(at))
-
-    def until(self, at: int, token: str) -> tuple[str, int]:
-        """The text up to `token` and the position behind it. Raise Unreadable if it never comes."""
-        end = self.text.find(token, at)
-        if end < 0:
-            raise Unreadable
-        return self.text[at:end], end + len(token)
-
-    def value(self, at: int) -> Decoded:
-        """The JSON value that stands here. Raise Unreadable if none does."""
-        decoded = decode_at(self.text, at)
-        if decoded is None:
-            raise Unreadable
-        self.repairs += decoded.repairs
-        return decoded
-
-    def add(self, name: str, arguments: dict[str, Any]) -> None:
-        """One more call. Raise Unreadable for what cannot be a name: blank, or with markup in it."""
-        name = plain_name(name, self.tools)
-        if not _TOOL_NAME.fullmatch(name):
-            raise Unreadable
-        self.calls.append(Call(name, arguments))
-
-    def element(self, at: int, closer: str, *followers: str) -> tuple[str, int]:
-        """The text of an element up to the `closer` that counts, and the position behind it.
-
-        A closer counts when, after blanks, one of `followers` or the end of the text follows (formats, rule 13).
-        """
-        start = at
-        while True:
-            end = self.text.find(closer, at)
-            if end < 0:
-                raise Unreadable
-            at = end + len(closer)
-            behind = self.skip(at)
-            if behind == len(self.text) or self.text.startswith(followers, behind):
-                return self.text[start:end], at
-
-    def untyped(self, name: str, parameter: str, text: str) -> Any:
-        """The value of untyped text under the schema of tool `name`: one newline at each end belongs to the format."""
-        tool = self.tools.get(plain_name(name, self.tools))
-        schema = tool.properties.get(parameter, {}) if tool else {}
-        text = _EDGE_NEWLINES.sub("", text)
-        if text.strip() == "null" and tool and parameter in tool.properties and parameter not in tool.required \
-                and "string" not in schema.get("type", ()):
-            return None
-        return cast(schema, text)
-
-
-_BLANKS = re.compile(r"\s*")
-_TOOL_NAME = re.compile(r"[^\s<>\"'{}\[\]()]{1,200}")
-_EDGE_NEWLINES = re.compile(r"\A\r?\n|\r?\n\Z")
 Reader = Callable[[Scan, int], int]
 
 
@@ -348,6 +262,34 @@ def invoke_elements(closers: tuple[str, ...], prefix: str = "") -> Reader:
     return read
 
 
+def _m3_value(scan: Scan, tag: re.Match[str], schema: Mapping[str, Any], leaf: Callable[[str], Any],
+              depth: int = 0) -> tuple[Any, int]:
+    """The value behind a tag: text that `leaf` casts, or nested tags (<item> makes a list, others an object)."""
+    closer = f"{_M3}</{tag[1]}>"
+    child = _M3_TAG.match(scan.text, tag.end() + len(_M3)) if scan.text.startswith(_M3, tag.end()) else None
+    if child is None:
+        value, at = scan.element(tag.end(), closer, _M3)
+        return leaf(value), at
+    if depth > 50:
+        raise Unreadable
+    pairs: list[tuple[str, Any]] = []
+    at = tag.end()
+    while not scan.sees(at, closer):
+        child = _M3_TAG.match(scan.text, scan.expect(at, _M3))
+        if child is None:
+            raise Unreadable
+        inner = schema.get("items") if child[1] == "item" else (schema.get("properties") or {}).get(child[1])
+        inner = inner if isinstance(inner, dict) else {}
+        value, at = _m3_value(scan, child, inner, partial(cast, inner), depth + 1)
+        pairs.append((child[1], value))
+    at = scan.expect(at, closer)
+    if all(name == "item" for name, _ in pairs):
+        return [value for _, value in pairs], at
+    if len(dict(pairs)) < len(pairs):
+        raise Unreadable
+    return dict(pairs), at
+
+
 _M3 = "]<]minimax[>["
 _M3_INVOKE = re.compile(r'<invoke name="([^"]*)">')
 _M3_TAG = re.compile(r"<([\w.-]+)>")
@@ -364,10 +306,10 @@ def minimax_m3(scan: Scan, at: int) -> int:
         while not scan.sees(at, _M3 + "</invoke>"):
             at = scan.expect(at, _M3)
             tag = _M3_TAG.match(scan.text, at)
-            if tag is None:
+            if tag is None or tag[1] in arguments:
                 raise Unreadable
-            value, at = scan.element(tag.end(), f"{_M3}</{tag[1]}>", _M3)
-            arguments[tag[1]] = scan.untyped(name, tag[1], value)
+            schema, parameter = scan.schema(name, tag[1]), tag[1]
+            arguments[parameter], at = _m3_value(scan, tag, schema, partial(scan.untyped, name, parameter))
         at = scan.expect(at, _M3 + "</invoke>")
         scan.add(name, arguments)
         if scan.skip(at) == len(scan.text):
@@ -575,6 +517,13 @@ def longcat(scan: Scan, at: int) -> int:
 
 _DSML_CLOSERS = ("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>", "</｜DSML｜ calls>")
 
+
+def dsml(scan: Scan, at: int) -> int:
+    """DeepSeek V3.2 and V4; in V4.1 every name of a tag has a blank before it."""
+    prefix = "｜DSML｜ " if scan.sees(at, '<｜DSML｜ invoke name="') else "｜DSML｜"
+    return invoke_elements(_DSML_CLOSERS, prefix)(scan, at)
+
+
 # The table: opener -> (label, reader). At one place the longest opener counts (formats, rule 10).
 FORMATS: dict[str, tuple[str, Reader]] = {
     "<tool_call>": ("tool_call_tag", tool_call_tag),
@@ -587,10 +536,11 @@ FORMATS: dict[str, tuple[str, Reader]] = {
     "[TOOL_CALLS]": ("mistral", mistral),
     "<｜tool▁calls▁begin｜>": ("deepseek", deepseek_calls),
     "<｜tool▁call▁begin｜>": ("deepseek", _DEEPSEEK),
-    "<｜DSML｜function_calls>": ("deepseek_dsml", invoke_elements(_DSML_CLOSERS, "｜DSML｜")),
-    "<｜DSML｜tool_calls>": ("deepseek_dsml", invoke_elements(_DSML_CLOSERS, "｜DSML｜")),
-    "<｜DSML｜ calls>": ("deepseek_dsml", invoke_elements(_DSML_CLOSERS, "｜DSML｜")),
+    "<｜DSML｜function_calls>": ("deepseek_dsml", dsml),
+    "<｜DSML｜tool_calls>": ("deepseek_dsml", dsml),
+    "<｜DSML｜ calls>": ("deepseek_dsml", dsml),
     '<｜DSML｜invoke name="': ("deepseek_dsml", invoke_element("｜DSML｜")),
+    '<｜DSML｜ invoke name="': ("deepseek_dsml", invoke_element("｜DSML｜ ")),
     "<tool_calls>": ("tool_calls_tag", lambda scan, at: tool_calls_tag(scan, at - 1)),
     "<tool_calls:": ("tool_calls_tag", lambda scan, at: tool_calls_tag(scan, at - 1)),
     "<|tool_calls_section_begin|>": ("kimi_k2", kimi_section),

@@ -686,3 +686,30 @@ def test_a_damaged_text_never_raises(family: Family) -> None:
         for mode in MODES:
             damaged = read("".join(chars), mode)
             assert damaged.calls is None or all(isinstance(c, Call) for c in damaged.calls)
+
+
+DSML_41 = ('<｜DSML｜ calls>\n<｜DSML｜ invoke name="weather">\n<｜DSML｜ parameter name="slug" string="true">koeln'
+           "</｜DSML｜ parameter>\n</｜DSML｜ invoke>\n</｜DSML｜ calls>")
+
+
+@pytest.mark.parametrize("text", [DSML_41, DSML_41.removeprefix("<｜DSML｜ calls>\n")], ids=["wrapped", "bare"])
+def test_deepseek_41_has_a_blank_in_every_tag(text: str) -> None:
+    weather = (Call("weather", {"slug": "koeln"}),)
+    assert read(text).calls == weather
+    for end in range(len(text)):
+        assert read(text[:end]).calls in (None, weather)
+
+
+M3 = "]<]minimax[>["
+
+
+@pytest.mark.parametrize(("body", "arguments", "why"), [
+    (f"{M3}<slug>koeln{M3}</slug>{M3}<tags>{M3}<item>a{M3}</item>{M3}<item>b, c{M3}</item>{M3}</tags>",
+     {"slug": "koeln", "tags": ["a", "b, c"]}, "<item> makes a list"),
+    (f"{M3}<slug>koeln{M3}</slug>{M3}<area>{M3}<k>2{M3}</k>{M3}</area>", {"slug": "koeln", "area": {"k": "2"}},
+     "other tags make an object; without a schema its values are text"),
+    (f'{M3}<slug>koeln{M3}</slug>{M3}<tags>["a"]{M3}</tags>', {"slug": "koeln", "tags": ["a"]}, "JSON as text"),
+])
+def test_minimax_m3_nests_tags(body: str, arguments: dict[str, object], why: str) -> None:
+    text = f'{M3}<tool_call>\n{M3}<invoke name="nearby">{body}{M3}</invoke>\n{M3}</tool_call>'
+    assert [dict(call.arguments) for call in read(text).calls] == [arguments], why
