@@ -10,7 +10,8 @@ import pytest
 from infranode_eval.budget import Price
 from infranode_eval.exhibits import LONGEST, Text, evidence_of, exhibits_of, visible
 from infranode_eval.tasksets import known_sets
-from lm_eval_task.records import Reply, Score
+from lm_eval_task.metrics import score_reply
+from lm_eval_task.records import MATCHES, Reply, Score
 
 
 @pytest.mark.parametrize(("text", "shown", "why"), [
@@ -53,6 +54,23 @@ def test_a_reply_is_taken_apart(message, text, entries, thoughts, why) -> None:
                                  {"reply": [1], "finish_reason": 3, "error": {"a": 1}}])
 def test_a_row_of_any_shape_has_some_evidence(row) -> None:
     assert evidence_of(row).attempts == 1
+
+
+def test_lm_evals_replies_are_evidence_too(tmp_path: Path, demo_tasks, toolset, answer) -> None:
+    text = answer(demo_tasks[0])
+    score = score_reply(demo_tasks[0], Reply.from_text(text, None), toolset, "prompt")
+    matches = {name: float(bool(getattr(score, name))) for name in MATCHES}
+    doc = {"task_id": demo_tasks[0].task_id, "category": demo_tasks[0].category, "question": demo_tasks[0].question,
+           "row": json.dumps(demo_tasks[0].to_json())}
+    sample = {"doc": doc, "filter": "none", "filtered_resps": [text], "resps": [[text]], **matches}
+    name = "infranode_tools_de"
+    (tmp_path / f"samples_{name}_1.jsonl").write_text(json.dumps(sample) + "\n")
+    (tmp_path / "results_1.json").write_text(json.dumps(
+        {"results": {name: {f"{m},none": v for m, v in matches.items()}}, "configs": {name: {}},
+         "n-samples": {name: {"original": 1, "effective": 1}}, "config": {"model_args": {"pretrained": "org/m"}}}))
+    [found] = exhibits_of(tmp_path / "results_1.json", toolset, (), {})
+    assert found.run.harness == "lm-eval" and found.evidence is not None
+    assert [e.text.shown for e in found.evidence] == [text]
 
 
 def test_an_exhibit_has_evidence_for_each_row_and_knows_its_tasks(tmp_path: Path, make_result, demo_file, answer,

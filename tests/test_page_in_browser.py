@@ -62,7 +62,8 @@ def browser(tmp_path_factory) -> Iterator[Browser]:
         yield opened
 
 
-SCREENS = [(1280, 900, False, "en"), (1280, 900, True, "de"), (360, 740, False, "de"), (360, 740, True, "en")]
+SCREENS = [(1280, 900, False, "en"), (1280, 900, True, "de"), (360, 740, False, "de"), (360, 740, True, "en"),
+           (820, 1100, False, "de"), (1080, 700, False, "de")]
 
 
 @pytest.mark.parametrize(("width", "height", "dark", "language"), SCREENS)
