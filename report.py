@@ -61,7 +61,8 @@ def parser() -> argparse.ArgumentParser:
     described = Parser("report.py", __doc__)
     described.add_argument("paths", nargs="*", metavar="FILE", help="result files and folders (default: results/)")
     described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
-    described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: which table (default: runs)")
+    described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
+                                                                  "per run and category, outcome, first call, repeat")
     described.add_argument("--set", choices=NAMES, help="only runs over this set")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")

@@ -60,7 +60,7 @@ class Row:
         score, usage = _score(value), value.get("usage")
         # A reply is taken apart only where it can tell something, since a report may read a million rows.
         message = value.get("reply")
-        told = isinstance(message, dict) and not (isinstance(message.get("content"), str) and message.keys() <= _PLAIN)
+        told = isinstance(message, dict) and not (message.keys() == _PLAIN and isinstance(message["content"], str))
         cut = score.outcome == "truncated" and isinstance(message, dict)
         return cls(
             intern(value["task_id"]), intern(category), repeat, score,

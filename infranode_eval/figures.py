@@ -12,7 +12,7 @@ from infranode_eval.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
 from infranode_eval.tasksets import TaskSet, cluster_of, is_hard, set_of
 from lm_eval_task.metrics import aggregate, mean
-from lm_eval_task.records import Score, Task
+from lm_eval_task.records import FAILURES, Score, Task
 from lm_eval_task.tools import Toolset
 
 POLICY = "not_covered"
@@ -124,7 +124,8 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     repeats = len({row.repeat for row in run.rows}) or 1
     pairs = [(row.category, row.score) for row in run.rows]
     strict = aggregate(pairs) if pairs else run.metrics
-    spread, method = _spread(run, known, repeats)
+    tally, outcomes = _tally(run.rows, known), Counter([row.score.outcome for row in run.rows])
+    spread, method = _spread(run, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
@@ -132,8 +133,8 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         repeats=repeats, strict=strict, answered=_answered(pairs, strict) if pairs else run.answered,
         spread=spread, method=method, categories=_categories(run.rows),
         hard=_count([r for r in run.rows if is_hard(tasks[r.task_id])]) if ids and ids <= tasks.keys() else None,
-        outcomes=Counter(row.score.outcome for row in run.rows), fates=_fates(run.rows),
-        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=(), tally=_tally(run.rows, known),
+        outcomes=outcomes, fates=_fates(run.rows, outcomes),
+        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(run.rows) if repeats > 1 else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
@@ -159,13 +160,12 @@ def _categories(rows: Sequence[Row]) -> dict[str, Count]:
 def _tally(rows: Sequence[Row], known: TaskSet | None) -> Tally | None:
     if not rows:
         return None
-    solved: dict[str, int] = {}
-    asked: dict[str, int] = {}
-    categories: dict[str, str] = {}
+    categories = {row.task_id: row.category for row in rows}
+    solved, asked = dict.fromkeys(categories, 0), dict.fromkeys(categories, 0)
     for row in rows:
-        solved[row.task_id] = solved.get(row.task_id, 0) + bool(row.score.call_match)
-        asked[row.task_id] = asked.get(row.task_id, 0) + 1
-        categories[row.task_id] = row.category
+        asked[row.task_id] += 1
+        if row.score.call_match:
+            solved[row.task_id] += 1
     templates = templates_of(known)
     clusters = tuple([cluster_of(templates[key]) if key in templates else key for key in solved]) if templates else ()
     return Tally(tuple(solved), tuple(solved.values()), tuple(asked.values()), tuple(categories.values()), clusters)
@@ -176,17 +176,17 @@ def templates_of(known: TaskSet | None) -> Mapping[str, Task]:
     return known.tasks if known and known.name not in ("core", "own tasks") else {}
 
 
-def _spread(run: Run, known: TaskSet | None, repeats: int) -> tuple[Spread | None, str]:
+def _spread(run: Run, tally: Tally | None, repeats: int) -> tuple[Spread | None, str]:
     """Wilson for tasks asked once; beyond the core set rows come from templates, so clusters are drawn."""
     solved = [bool(row.score.call_match) for row in run.rows]
     if not solved:
         value = run.metrics.get("call_match")
         return (Spread(value * run.n, run.n), "Wilson") if value is not None and run.n else (None, "")
-    templates = templates_of(known)
-    if repeats == 1 and not templates:
+    by_task = dict(zip(tally.task_ids, tally.clusters, strict=True)) if tally and tally.clusters else {}
+    if repeats == 1 and not by_task:
         return Spread(sum(solved), len(solved)), "Wilson"
-    clusters = [cluster_of(templates[row.task_id]) if row.task_id in templates else row.task_id for row in run.rows]
-    return (Spread(sum(solved), len(solved), tuple(clusters), tuple(solved)),
+    clusters = tuple([by_task.get(row.task_id, row.task_id) for row in run.rows])
+    return (Spread(sum(solved), len(solved), clusters, tuple(solved)),
             f"cluster bootstrap ({DRAWS:,} draws, seed {SEED})")
 
 
@@ -194,16 +194,14 @@ _FATES = {"ok": "right", "ok_recovered": "right", "abstain_ok": "right", "no_cal
           "malformed_call": "could not read", "truncated": "ran out of tokens"}
 
 
-def _fates(rows: Sequence[Row]) -> Mapping[str, int]:
-    found = Counter(_fate(row) for row in rows)
+def _fates(rows: Sequence[Row], outcomes: Mapping[str, int]) -> Mapping[str, int]:
+    found: Counter[str] = Counter()
+    for outcome, count in outcomes.items():
+        found["no answer" if outcome in FAILURES else _FATES.get(outcome, "wrong call")] += count
+    if UNKNOWN in outcomes:     # lm-eval's verdict tells whether it was right, and nothing more
+        right = sum(bool(row.score.call_match) for row in rows if row.score.outcome == UNKNOWN)
+        found.update({"right": right, UNKNOWN: outcomes[UNKNOWN] - right, "wrong call": -outcomes[UNKNOWN]})
     return {name: found[name] for name in (*FATES, UNKNOWN)}
-
-
-def _fate(row: Row) -> str:
-    score = row.score
-    if score.failed or score.outcome == UNKNOWN:
-        return "no answer" if score.failed else "right" if score.call_match else UNKNOWN
-    return _FATES.get(score.outcome, "wrong call")
 
 
 def _shares(rows: Sequence[Row]) -> dict[str, float | None]:

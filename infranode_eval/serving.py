@@ -83,11 +83,11 @@ def reasoning_tokens(usage: Any) -> int:
 
 def prompt_tokens(usage: Any) -> int | None:
     """Tokens of the prompt, those from a cache included; None where the endpoint does not say."""
-    if not isinstance(usage, Mapping):
+    if not isinstance(usage, dict):
         return None
     for key in ("prompt_tokens", "promptTokenCount", "prompt_eval_count"):
-        if _count(usage.get(key)):
-            return _count(usage[key])
+        if count := _count(usage.get(key)):
+            return count
     parts = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")   # Anthropic counts them apart
     return sum(_count(usage.get(key)) for key in parts) or None
 
@@ -108,5 +108,7 @@ def lost_prompt(mode: str, tools: Toolset, counted: Iterable[int | None]) -> tup
     counted: the endpoint's counts, one a row; the longest decides, since some servers leave cached tokens out.
     """
     longest = max((tokens for tokens in counted if tokens), default=None)
+    if longest is None:
+        return None
     least = least_prompt_tokens(mode, tools)
-    return (longest, least) if longest is not None and longest < FAR_BELOW * least else None
+    return (longest, least) if longest < FAR_BELOW * least else None
