@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.figures import Count, Summary
+from infranode_eval.harmless import clean
 from infranode_eval.ranks import tiers
 from infranode_eval.sections import DISCORDANT, Group, grouped
 from infranode_eval.statistics import smallest_detectable_difference, wilson
@@ -151,5 +152,7 @@ def csv_text(lines: Sequence[Line], header: Sequence[str] = ()) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets an apostrophe before it."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    """A text of unknown origin made harmless; one that a spreadsheet would run as a formula gets an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    return f"'{clean(value)}" if value[:1] in ("=", "+", "-", "@") else clean(value)
