@@ -249,7 +249,7 @@ def sentence(found: Comparison, names: tuple[str, str]) -> str:
     """What the comparison says, for people who do not read p values."""
     first, second = found.whole.first, found.whole.second
     scores = f"({_number(second)} against {_number(first)} of {found.n})"
-    p = f"p = {found.p:.2g}, {found.test}"
+    p = f"{p_text(found.p)}, {found.test}"
     if not found.flips:
         return f"{names[1]} and {names[0]} solve the same tasks {scores}."
     if abs(second - first) < 1e-9:
@@ -260,6 +260,11 @@ def sentence(found: Comparison, names: tuple[str, str]) -> str:
     judged = "that is more than chance" if found.p < LEVEL else f"with {found.n} tasks that is not more than chance"
     tasks = "task" if _number(more) == "1" else "tasks"
     return f"{names[1]} solves {_number(more)} {tasks} {words} than {names[0]} {scores}; {judged} ({p})."
+
+
+def p_text(p: float) -> str:
+    """A p value as people write it."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
 
 
 def _number(value: float) -> str:

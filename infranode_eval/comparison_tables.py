@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from infranode_eval.archive import Row, Run
-from infranode_eval.comparison import Comparison, Flip, Part, sentence
+from infranode_eval.comparison import Comparison, Flip, Part, p_text, sentence
 from infranode_eval.statistics import Interval
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent
 
@@ -40,16 +40,20 @@ def _numbers(found: Comparison, names: tuple[str, str]) -> Table:
             ("answered by both", *_part_cells(found.answered), "")]
     notes = [f"difference in points, with its 95 % interval ({found.method})"]
     if found.corrected is not None and found.exact is not None:
-        notes.append(f"McNemar: continuity-corrected chi² = {found.corrected.statistic:.3f}, p = "
-                     f"{found.corrected.p:.4f}; exact p = {found.exact:.4f}")
+        notes.append(f"McNemar: continuity-corrected chi² = {found.corrected.statistic:.3f}, "
+                     f"{p_text(found.corrected.p)}; exact {p_text(found.exact)}")
     else:
         notes.append("with repeats a task may be solved in part, so there is no McNemar test")
-    notes.append(f"{found.test} decides: p = {found.p:.4f}")
+    notes.append(f"{found.test} decides: {p_text(found.p)}")
     smallest = "none, even if all of those favoured one run" if found.detectable is None \
         else f"{100 * found.detectable:.1f} points"
     notes.append(f"smallest difference that {found.n} tasks show with 80 % power when the runs differ in "
-                 f"{percent(found.discordant)} % of them, as here: {smallest}")
+                 f"{percent(found.discordant)} % of them, as here{_as_if(found)}: {smallest}")
     return Table("call_match", _columns("", "n", *names, "gained", "lost", "difference"), tuple(rows), tuple(notes))
+
+
+def _as_if(found: Comparison) -> str:
+    return " (as if tasks were independent)" if found.test.endswith("clusters") else ""
 
 
 def _points(difference: Interval) -> str:
