@@ -264,7 +264,7 @@ def sentence(found: Comparison, names: tuple[str, str]) -> str:
 
 def p_text(p: float) -> str:
     """A p value as people write it."""
-    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}"
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.3g}"
 
 
 def _number(value: float) -> str:

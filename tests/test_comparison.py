@@ -49,8 +49,8 @@ def ids(demo_tasks):
     (range(0), range(0), "b and a solve the same tasks (40 against 40 of 40).", "no discordant pair, no division by 0"),
     (range(5), range(5), "b and a solve the same tasks (35 against 35 of 40).", "both wrong on the same tasks"),
     (range(5), range(0), "b solves 5 tasks more than a (40 against 35 of 40); with 40 tasks that is not more than "
-                         "chance (p = 0.062, McNemar, exact).", "2 · 0.5^5 = 0.0625"),
-    (range(6), range(0), "b solves 6 tasks more than a (40 against 34 of 40); that is more than chance (p = 0.031, "
+                         "chance (p = 0.0625, McNemar, exact).", "2 · 0.5^5 = 0.0625"),
+    (range(6), range(0), "b solves 6 tasks more than a (40 against 34 of 40); that is more than chance (p = 0.0312, "
                          "McNemar, exact).", "2 · 0.5^6 = 0.03125"),
     (range(0), range(1), "b solves 1 task fewer than a (39 against 40 of 40); with 40 tasks that is not more than "
                          "chance (p = 1, McNemar, exact).", "one task, singular"),
