@@ -56,14 +56,20 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
     p.add_argument("--rpm", type=_above_zero, metavar="N", help="requests a minute, evenly spaced; default: no limit")
+    p.add_argument("--tpm", type=_above_zero, metavar="N", help="tokens a minute, estimated, then as billed")
+    p.add_argument("--max-wait", type=_above_zero, default=3600.0, metavar="S",
+                   help="how long a request may be put off by rate limits; default: 3600")
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
+    p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
+    p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task")
     p.add_argument("--tool-choice", choices=("auto", "required", "none"), default="auto",
                    help="native mode; default: auto")
-    p.add_argument("--parallel-tool-calls", choices=("off", "on", "unset"), default="off",
-                   help="native mode, where the API has a switch: several calls in a reply; default: off")
+    p.add_argument("--parallel-tool-calls", choices=("auto", "off", "on", "unset"), default="auto",
+                   help="native mode, where the API has a switch: several calls in a reply; default: auto, off unless "
+                        "a task needs them")
     p.add_argument("--extra-body", type=_json_object, default={}, metavar="JSON",
                    help="merged into every request, e.g. a reasoning switch; null takes a key out")
     p.add_argument("--header", type=_header, action="append", default=[], metavar="'NAME: VALUE'",
@@ -76,8 +82,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--force", action="store_true", help="start anew over an existing file; with --resume: go on "
                                                         "although settings differ (recorded)")
     p.add_argument("--dry-run", action="store_true", help="send nothing: show requests, tokens, price, one request")
-    p.add_argument("--price-in", type=_price, metavar="P", help="per million tokens, for --dry-run")
-    p.add_argument("--price-out", type=_price, metavar="P", help="per million tokens, for --dry-run")
+    p.add_argument("--price-in", type=_price, metavar="P", help="per million tokens, instead of the list")
+    p.add_argument("--price-out", type=_price, metavar="P", help="per million tokens, instead of the list")
     p.add_argument("--ask", metavar="TEXT", help="one question instead of the tasks: print the reply, write nothing")
     return p
 
@@ -120,7 +126,7 @@ _FLAGS_OF = {"model": "--model", "messages": "--tasks", "input": "--tasks", "con
              "systemInstruction": "--tasks", "instructions": "--tasks", "tools": "--tools",
              "temperature": "--temperature", "max_tokens": "--max-tokens", "max_completion_tokens": "--max-tokens",
              "max_output_tokens": "--max-tokens", "maxOutputTokens": "--max-tokens", "tool_choice": "--tool-choice",
-             "toolConfig": "--tool-choice", "parallel_tool_calls": "--parallel-tool-calls"}
+             "toolConfig": "--tool-choice", "parallel_tool_calls": "--parallel-tool-calls", "seed": "--seed"}
 
 
 def _json_object(text: str) -> dict[str, Any]:
@@ -162,12 +168,13 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
     key = None if backend == "baseline" else api_key(args.api_key_env, args.base_url, environ, backend)
     if key is None and not args.base_url and not args.dry_run and not args.header and backend in _KEY_NAMES:
         raise UsageError(f"--backend {backend} needs a key in {_KEY_NAMES[backend]}, or in what --api-key-env names")
-    limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors)
+    limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors, max_wait_s=args.max_wait,
+                    tpm=args.tpm)
     return Plan(args.suite, backend, args.model or "bm25", args.which, args.mode, args.base_url, key, args.tasks,
                 args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits, args.limit,
                 args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
-                {"off": False, "on": True, "unset": None}[args.parallel_tool_calls],
-                {name: environ[name] for name in _PROXY_VARIABLES if name in environ})
+                args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
+                args.seed, args.shuffle_tools, args.price_in, args.price_out)
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],

@@ -12,7 +12,6 @@ from infranode_eval.run import Plan, provider_of, setup_of
 from infranode_eval.suites import Setup, open_suite
 from lm_eval_task.errors import UsageError
 from lm_eval_task.parse import calls_from_message
-from lm_eval_task.prompt import messages
 from lm_eval_task.tools import read_tools
 
 
@@ -34,7 +33,7 @@ def ask(plan: Plan, question: str) -> Iterator[str]:
 
 
 def _answered(provider: Provider, setup: Setup, question: str) -> Answer:
-    asked = messages(setup.mode, setup.tools, question)
+    asked = setup.messages(question)
     while True:
         try:
             return provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)

@@ -7,8 +7,9 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.runner import Played
 from infranode_eval.serving import budget_note, cut_in_reasoning
+from infranode_eval.shelf import Kept, Shelf, ShelvedRows
+from infranode_eval.totals import Tariff, Totals
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
 from lm_eval_task.records import Score
@@ -27,7 +30,7 @@ FORMAT = 1
 HARNESS = "run_eval"
 
 
-_ASKED_FOR = ("tool_choice", "parallel_tool_calls", "extra_body")   # part of a run's identity where they were sent
+_ASKED_FOR = ("seed", "shuffle_tools", "tool_choice", "parallel_tool_calls", "extra_body")   # identity where sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,11 @@ def _file_name(text: str) -> str:
 
 def setup_of(mode: str, sampling: Sampling, rows: Iterable[Mapping[str, Any]]) -> str:
     """S, N, R or custom (specification: scoring, "Set-ups that may stand in one table")."""
-    reasoned = any(_reasoned(row) for row in rows)
+    return setup_named(mode, sampling, any(_reasoned(row) for row in rows))
+
+
+def setup_named(mode: str, sampling: Sampling, reasoned: bool) -> str:
+    """The name of a set-up. reasoned: some reply held thoughts."""
     if mode == "prompt" and sampling.max_tokens == 160 and sampling.temperature == 0 and not reasoned:
         return "S"
     if mode == "native" and sampling.max_tokens == 1024 and sampling.temperature == 0:
@@ -117,47 +124,95 @@ def _parallel_obeyed(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
     return {"parallel_obeyed": None if row["calls"] is None else len(row["calls"]) <= 1}
 
 
-def _settings_of(description: Description, rows: Sequence[Mapping[str, Any]], deterministic: bool) -> dict[str, Any]:
-    """The settings, and what endpoints made of them: each deviation once."""
-    if deterministic:
-        return dict(description.settings)
-    deviations = dict.fromkeys(d for row in rows for d in row.get("deviations", ()))
-    return {**description.settings, "deviations": sorted(deviations)}
+class Fold:
+    """Takes the tasks of a run as they end, keeps their rows on a shelf, and makes the results file of them.
+
+    deterministic: no times, no totals, so that the same run gives the same bytes.
+    """
+
+    def __init__(self, description: Description, sampling: Sampling, deterministic: bool, shelf: Shelf) -> None:
+        self._description, self._sampling, self._deterministic = description, sampling, deterministic
+        self._shelf = shelf
+        self._lock = threading.Lock()
+        self._totals = Totals()
+        self._scores: dict[Score, Score] = {}
+        self._deviations: set[str] = set()
+        self._cut = 0
+        self._any_reasoned = False
+
+    def keep(self, played: Played) -> Kept:
+        """Safe to call from many threads."""
+        row = row_of(played, self._deterministic)
+        row |= _parallel_obeyed(row, self._description.settings)
+        place = self._shelf.put(_line(row))
+        cut, reasoned = _cut(played.score, row), _reasoned(row)
+        light = replace(played.score, labels=(), why="", calls=None)
+        with self._lock:
+            self._totals.add(row)
+            self._deviations.update(row.get("deviations", ()))
+            self._cut += cut
+            self._any_reasoned |= reasoned
+            return Kept(place, played.task.category, self._scores.setdefault(light, light))
+
+    def result(self, kept: Sequence[Kept], stopped: str | None = None, tariff: Tariff | None = None,
+               pacing: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """The whole results file. stopped: why the run ended before its time."""
+        description = self._description
+        scores = [(one.category, one.score) for one in kept]
+        answered = [(category, score) for category, score in scores if not score.failed]
+        metrics = aggregate(scores)
+        settings, totals = dict(description.settings), {}
+        if not self._deterministic:
+            settings["deviations"] = sorted(self._deviations)
+            totals = {"totals": self._totals.to_json(tariff) | ({"pacing": dict(pacing)} if pacing else {})}
+        notes = [budget_note(self._cut, settings.get("max_tokens"))] if self._cut else []
+        return {
+            "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
+            "backend": description.backend, "mode": description.mode,
+            "setup": description.setup or setup_named(description.mode, self._sampling, self._any_reasoned),
+            "harness": HARNESS, "complete": len(answered) == len(scores), "stopped": stopped,
+            "scorer_version": SCORER_VERSION, "hashes": dict(description.hashes), "settings": settings,
+            "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
+            "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered), **totals,
+            **({"notes": notes} if notes else {}),
+            "rows": ShelvedRows(self._shelf, [one.place for one in kept])}
 
 
-def result_of(description: Description, played: Sequence[Played], sampling: Sampling, deterministic: bool,
+def result_of(description: Description, played: Iterable[Played], sampling: Sampling, deterministic: bool,
               stopped: str | None = None) -> dict[str, Any]:
-    """The whole results file. stopped: why the run ended before its time."""
-    rows = [row_of(p, deterministic) for p in played]
-    rows = [row | _parallel_obeyed(row, description.settings) for row in rows]
-    scores = [(p.task.category, p.score) for p in played]
-    answered = [(category, score) for category, score in scores if not score.failed]
-    metrics = aggregate(scores)
-    notes = notes_of([score for _, score in scores], rows, description.settings)
-    return {
-        "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
-        "backend": description.backend, "mode": description.mode,
-        "setup": description.setup or setup_of(description.mode, sampling, rows), "harness": HARNESS,
-        "complete": len(answered) == len(scores), "stopped": stopped, "scorer_version": SCORER_VERSION,
-        "hashes": dict(description.hashes), "settings": _settings_of(description, rows, deterministic),
-        "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
-        "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered),
-        **({"notes": notes} if notes else {}), "rows": rows}
+    """The results file of tasks that have all ended, with its rows in memory."""
+    fold = Fold(description, sampling, deterministic, Shelf())
+    result = fold.result([fold.keep(one) for one in played], stopped)
+    return {**result, "rows": list(result["rows"])}
+
+
+def _line(row: Mapping[str, Any]) -> bytes:
+    return _json(row).encode("utf-8", "backslashreplace")
 
 
 def notes_of(scores: Sequence[Score], rows: Sequence[Mapping[str, Any]], settings: Mapping[str, Any]) -> list[str]:
     """What people should know of a run besides its numbers: a budget that was spent on reasoning."""
-    cut = sum(cut_in_reasoning(score, row["reply"], row.get("usage")) for score, row in zip(scores, rows, strict=True)
-              if isinstance(row.get("reply"), dict))
+    cut = sum(_cut(score, row) for score, row in zip(scores, rows, strict=True))
     return [budget_note(cut, settings.get("max_tokens"))] if cut else []
+
+
+def _cut(score: Score, row: Mapping[str, Any]) -> bool:
+    return isinstance(row.get("reply"), dict) and cut_in_reasoning(score, row["reply"], row.get("usage"))
 
 
 def result_bytes(result: Mapping[str, Any]) -> bytes:
     """The file's content: one line a key, one line a row. Lone surrogates become escapes, infinities text."""
+    return b"".join(_pieces(result))
+
+
+def _pieces(result: Mapping[str, Any]) -> Iterator[bytes]:
+    """The content bit by bit: a long run's rows are never all in memory."""
     head = [f' {_json(key)}: {_json(value)}' for key, value in result.items() if key != "rows"]
-    rows = ",\n".join(f"  {_json(row)}" for row in result["rows"])
-    text = "{\n" + ",\n".join([*head, f' "rows": [\n{rows}\n ]']) + "\n}\n"
-    return text.encode("utf-8", "backslashreplace")
+    yield ("{\n" + ",\n".join([*head, ' "rows": [\n'])).encode("utf-8", "backslashreplace")
+    rows = result["rows"]
+    for number, line in enumerate(rows.lines() if isinstance(rows, ShelvedRows) else map(_line, rows)):
+        yield (b",\n  " if number else b"  ") + line
+    yield b"\n ]\n}\n"
 
 
 def _json(value: Any) -> str:
@@ -185,7 +240,7 @@ def write_result(path: Path, result: Mapping[str, Any], advice: str = "choose an
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
-            file.write(result_bytes(result))
+            file.writelines(_pieces(result))
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)

@@ -14,9 +14,11 @@ from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.masking import MASK, Mask
 from infranode_eval.providers.protocol import Provider, ProviderOptions, Remote, Sampling
-from infranode_eval.results import Description, result_of, results_path, write_result
+from infranode_eval.results import Description, Fold, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
+from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Suite, open_suite
+from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, read_tools
@@ -26,7 +28,9 @@ from lm_eval_task.tools import Toolset, read_tools
 class Plan:
     """What the command line asks for; None where the suite or the name of the model decides.
 
-    headers, extra_body, tool_choice, parallel, environ: as in ProviderOptions.
+    headers, extra_body, tool_choice, environ: as in ProviderOptions. parallel: "off", "on", "unset" or "auto", which is
+    off where every task can be answered with one call. shuffle: seed of each task's own order of tools. price_in,
+    price_out: per million tokens.
     """
 
     suite: str
@@ -51,8 +55,12 @@ class Plan:
     headers: tuple[tuple[str, str], ...] = ()
     extra_body: Mapping[str, Any] = field(default_factory=dict)
     tool_choice: str = "auto"
-    parallel: bool | None = False
+    parallel: str = "auto"
     environ: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+    shuffle: int | None = None
+    price_in: float | None = None
+    price_out: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +81,7 @@ def prepared(plan: Plan) -> Prepared:
     tools = read_tools(plan.tools)
     setup = setup_of(plan, suite, tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
-    provider = provider_of(plan, tools)
+    provider = provider_of(plan, tools, tasks)
     out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag)
     return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider), out)
 
@@ -83,14 +91,28 @@ def setup_of(plan: Plan, suite: Suite, tools: Toolset) -> Setup:
     mode = plan.mode or suite.MODE
     if mode != "native" and plan.tool_choice != "auto":
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
-    return Setup.of(mode, tools, Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature))
+    sampling = Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature, plan.seed)
+    return Setup.of(mode, tools, sampling, plan.shuffle)
 
 
-def provider_of(plan: Plan, tools: Toolset) -> Provider:
+def provider_of(plan: Plan, tools: Toolset, tasks: Sequence[Task] = ()) -> Provider:
     """Raise UsageError for a backend that does not exist or cannot work with the plan."""
-    return open_provider(plan.backend, ProviderOptions(
+    provider = open_provider(plan.backend, ProviderOptions(
         plan.model, tools, plan.base_url, plan.api_key, plan.timeout_s, plan.headers, plan.extra_body,
-        plan.tool_choice, plan.parallel, plan.environ))
+        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ))
+    if plan.seed is not None and not (isinstance(provider, Remote) and provider.takes_seed):
+        raise UsageError(f"--seed: backend {plan.backend} takes no seed; leave it out")
+    if plan.shuffle is not None and provider.deterministic:
+        raise UsageError(f"--shuffle-tools needs a model; a baseline does not see the tools of each task "
+                         f"(--backend {plan.backend})")
+    return provider
+
+
+def parallel_of(choice: str, tasks: Sequence[Task]) -> bool | None:
+    """May a reply hold several calls? "auto": no, unless some task cannot be answered with one."""
+    if choice == "auto":
+        return any(min(map(len, task.alternatives)) > 1 for task in tasks) if tasks else None
+    return {"off": False, "on": True, "unset": None}[choice]
 
 
 def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple[Path, dict[str, Any]]:
@@ -105,15 +127,18 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     if claimed.forced:
         description = replace(description, settings={**description.settings, "forced": list(claimed.forced)})
     chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
+    fold = Fold(description, setup.sampling, provider.deterministic, Shelf(out.parent))
     if provider.deterministic:
-        result = _folded(Runner(suite, setup, provider, plan.limits), description, chosen, repeats, show)
+        runner = Runner(suite, setup, provider, plan.limits, keep=fold.keep)
+        result = fold.result(runner.run(chosen, repeats, show), runner.stop_reason)
         if result["stopped"] is None:
             write_result(out, result)
         return out, result
     journal = Journal.open(claimed.journal, description.identity(), anew=plan.force and not plan.resume)
     try:
-        runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored)
-        result = _folded(runner, description, chosen, repeats, show)
+        runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored, fold.keep)
+        kept = runner.run(chosen, repeats, show)
+        result = fold.result(kept, runner.stop_reason, tariff_of(plan), runner.pace.to_json())
         write_result(out, result)
         journal.close(remove=result["complete"])
     finally:
@@ -121,10 +146,15 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     return out, result
 
 
-def _folded(runner: Runner, description: Description, tasks: Sequence[Task], repeats: int,
-            show: Callable[[Progress], None] | None) -> dict[str, Any]:
-    played = runner.run(tasks, repeats, show)
-    return result_of(description, played, runner.setup.sampling, runner.provider.deterministic, runner.stop_reason)
+def tariff_of(plan: Plan) -> Tariff | None:
+    """The price as given, else the list price of the model, also where a router puts the vendor before its name."""
+    from infranode_eval.budget import Price, read_prices  # late: needed once, at the end
+
+    if plan.price_in is not None and plan.price_out is not None:
+        return Tariff(Price(plan.price_in, plan.price_out), None, "as given")
+    table = read_prices()
+    price = table.prices.get(plan.model) or table.prices.get(plan.model.rpartition("/")[2])
+    return Tariff(price, table.currency, f"list price of {table.as_of}, unchecked") if price else None
 
 
 def chosen_tasks(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:
@@ -139,18 +169,22 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats}
     if not provider.deterministic:
         settings |= {"base_url": _without_secrets(plan.base_url), "timeout_s": plan.timeout_s,
-                     "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "retries": plan.limits.retries}
-        settings |= _settings_sent(plan, setup.mode, provider)
+                     "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "tpm": plan.limits.tpm,
+                     "retries": plan.limits.retries, "max_wait_s": plan.limits.max_wait_s}
+        settings |= {} if plan.shuffle is None else {"shuffle_tools": plan.shuffle}
+        settings |= _settings_sent(plan, setup.mode, provider, parallel_of(plan.parallel, tasks))
     hashes = {"tasks": tasks_fingerprint(tasks), "tools": setup.tools.fingerprint, "prompt": suite.prompt_hash(setup)}
     return Description(plan.suite, plan.which, plan.model, plan.backend, setup.mode, provider.setup, hashes, settings)
 
 
-def _settings_sent(plan: Plan, mode: str, provider: Provider) -> dict[str, Any]:
+def _settings_sent(plan: Plan, mode: str, provider: Provider, parallel: bool | None) -> dict[str, Any]:
     """What shapes every request beside the sampling; null where it was not sent."""
     native = mode == "native"
     switch = native and isinstance(provider, Remote) and provider.parallel_switch and plan.tool_choice != "none"
     settings: dict[str, Any] = {"tool_choice": plan.tool_choice if native else None,
-                                "parallel_tool_calls": plan.parallel if switch else None}
+                                "parallel_tool_calls": parallel if switch else None}
+    if switch and plan.parallel == "auto":
+        settings["parallel_tool_calls_chosen"] = "by the tasks"
     if plan.headers:
         settings["headers"] = {name: MASK for name, _ in plan.headers}
     if plan.extra_body:

@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-import random
 import re
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any
 
 from infranode_eval.journal import Entry, Journal, request_key
-from infranode_eval.pace import Pace
+from infranode_eval.pace import Pace, Ticket
+from infranode_eval.patience import Patience
 from infranode_eval.providers.protocol import Adapted, Answer, Messages, Provider, Sampling, TaskReader, Tools
+from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import Setup, Suite, Transcript
+from infranode_eval.tokens import estimate
 from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, RefusedRequestError
 from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
-PROBED_ABOVE = 20        # a run that sends more tasks than that asks the first one alone
+PROBED_ABOVE = 200       # a run that sends more tasks than that asks the first one alone
+PROBE_S = 2.0            # a refusal comes at once: a model that is still thinking then keeps nobody waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How hard a run tries.
 
-    retries: per request, after failures that may pass. stop_after_errors: failed tasks in a row that end the run.
-    backoff_s: first wait before a retry, doubled each time up to 30 s, jittered. max_wait_s: the longest that one
-    request waits for rate limits in total.
+    rpm, tpm: requests and tokens a minute. retries: per request, after failures that may pass. stop_after_errors:
+    failed tasks in a row that end the run. backoff_s: first wait before a retry, doubled each time up to 30 s,
+    jittered. max_wait_s: the longest that one request lets itself be put off by rate limits.
     """
 
     concurrency: int = 8
@@ -35,6 +40,7 @@ class Limits:
     stop_after_errors: int | None = None
     backoff_s: float = 0.5
     max_wait_s: float = 3600.0
+    tpm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,69 +79,83 @@ class Stopped(Exception):
 class Runner:
     """One run. `stop(reason)` ends it early from any thread or signal handler.
 
-    stored: answers of an earlier run by (task_id, repeat); they are used instead of sending.
+    stored: answers of an earlier run by (task_id, repeat); they are used instead of sending. keep: what is to stay of
+    a task after its turn, so that a long run does not hold every reply.
     """
 
     def __init__(self, suite: Suite, setup: Setup, provider: Provider, limits: Limits, journal: Journal | None = None,
-                 stored: Mapping[tuple[str, int], Sequence[Entry]] | None = None) -> None:
+                 stored: Mapping[tuple[str, int], Sequence[Entry]] | None = None,
+                 keep: Callable[[Played], Any] = lambda played: played) -> None:
         self.suite, self.setup, self.provider, self.limits, self.journal = suite, setup, provider, limits, journal
         self.stored = stored or {}
-        self.pace = Pace(limits.rpm)
+        self.pace = Pace(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
         self.stopping = threading.Event()
         self.stop_reason: str | None = None
         self.tools_hash = fingerprint(list(setup.tools_json))
+        self._keep = keep
+        self._reads_tasks = isinstance(provider, TaskReader)
         self._watch = _ErrorWatch(limits.stop_after_errors)
         self._lock = threading.Lock()
-        self._played: dict[tuple[str, int], Played] = {}
+        self._tasks: Sequence[Task] = ()
+        self._repeats = 1
+        self._kept: list[Any] = []
+        self._done = self._failed = 0
         self._crash: BaseException | None = None
 
     def run(self, tasks: Sequence[Task], repeats: int = 1, show: Callable[[Progress], None] | None = None,
-            grace_s: float = 2.0) -> list[Played]:
-        """Play every task `repeats` times; one result each, in the order of the tasks, also after an early end.
+            grace_s: float = 2.0) -> list[Any]:
+        """Play every task `repeats` times; what `keep` made of each, in the order of the tasks, also after an early end.
 
         show: called twice a second. grace_s: how long requests in flight may still finish after a stop.
         """
-        units = [(task, repeat) for repeat in range(1, repeats + 1) for task in tasks]
-        total = len(units)
+        self._tasks, self._repeats, self._kept = tasks, repeats, [None] * (len(tasks) * repeats)
         threads: list[threading.Thread] = []
         try:
-            probe = self._probe(units)
+            probe = self._probe()
             if probe is not None:
-                units.remove(probe)
-                self._start(threads, [probe], 1)
-                self._wait(threads, total, show)
-                self._judge_probe(probe)
+                self._start(threads, [probe], 1, self._judge_probe)
+                self._wait(threads, show, time.monotonic() + PROBE_S)
             if not self.stopping.is_set():
-                self._start(threads, units, min(self.limits.concurrency, len(units)))
-                self._wait(threads, total, show)
+                rest = (unit for unit in self._units() if unit != probe)
+                self._start(threads, rest, min(self.limits.concurrency, len(self._kept)))
+                self._wait(threads, show)
         except KeyboardInterrupt:
             self.stop("interrupted")
         self._wind_up(threads, grace_s)
         if self._crash is not None:
             raise self._crash
         with self._lock:
-            played = dict(self._played)
-        return [played.get((task.task_id, repeat)) or _not_run(task, repeat, self.stop_reason)
-                for task in tasks for repeat in range(1, repeats + 1)]
+            kept, self._kept = self._kept, []   # a thread that outlives the run keeps nothing
+        return [self._keep(_not_run(tasks[i // repeats], i % repeats + 1, self.stop_reason)) if one is None else one
+                for i, one in enumerate(kept)]
 
-    def _start(self, threads: list[threading.Thread], units: Sequence[tuple[Task, int]], count: int) -> None:
+    def _units(self) -> Iterator[tuple[int, int]]:
+        """(place of the result, repeat) in the order in which they are asked: all tasks once, then all once more."""
+        return ((place * self._repeats + repeat - 1, repeat)
+                for repeat in range(1, self._repeats + 1) for place in range(len(self._tasks)))
+
+    def _task(self, unit: tuple[int, int]) -> Task:
+        return self._tasks[unit[0] // self._repeats]
+
+    def _start(self, threads: list[threading.Thread], units: Iterable[tuple[int, int]], count: int,
+               judge: Callable[[Played], None] | None = None) -> None:
         waiting = iter(units)
-        started = [threading.Thread(target=self._work, args=(waiting,), name=f"worker-{i}", daemon=True)
-                   for i in range(count)]
-        for thread in started:
+        for i in range(count):
+            thread = threading.Thread(target=self._work, args=(waiting, judge), name=f"worker-{i}", daemon=True)
             thread.start()
             threads.append(thread)
 
-    def _probe(self, units: Sequence[tuple[Task, int]]) -> tuple[Task, int] | None:
+    def _probe(self) -> tuple[int, int] | None:
         """The first unit that has to be sent, where so many follow that a mistake would be repeated many times."""
-        unsent = [unit for unit in units if (unit[0].task_id, unit[1]) not in self.stored]
-        return unsent[0] if len(unsent) > PROBED_ABOVE and not self.provider.deterministic else None
+        if self.provider.deterministic:
+            return None
+        unsent = (u for u in self._units() if (self._task(u).task_id, u[1]) not in self.stored)
+        unsent = list(islice(unsent, PROBED_ABOVE + 1))
+        return unsent[0] if len(unsent) > PROBED_ABOVE else None
 
-    def _judge_probe(self, probe: tuple[Task, int]) -> None:
+    def _judge_probe(self, played: Played) -> None:
         """A refusal for good (no such model, no tools there, no right to it) would meet every task."""
-        with self._lock:
-            played = self._played.get((probe[0].task_id, probe[1]))
-        if played is not None and _refused_for_good(played):
+        if _refused_for_good(played):
             self.stop(f"the first request was refused, so the rest was not sent: {played.error}")
 
     def stop(self, reason: str) -> None:
@@ -143,12 +163,13 @@ class Runner:
         self.stop_reason = self.stop_reason or reason
         self.stopping.set()
 
-    def _wait(self, threads: Sequence[threading.Thread], total: int, show: Callable[[Progress], None] | None) -> None:
+    def _wait(self, threads: Sequence[threading.Thread], show: Callable[[Progress], None] | None,
+              until: float = float("inf")) -> None:
         for thread in threads:
-            while thread.is_alive() and not self.stopping.is_set():
-                thread.join(0.5)
+            while thread.is_alive() and not self.stopping.is_set() and (left := until - time.monotonic()) > 0:
+                thread.join(min(0.5, left))
                 if show:
-                    show(self._progress(total))
+                    show(Progress(len(self._kept), self._done, self._failed))
 
     def _wind_up(self, threads: Sequence[threading.Thread], grace_s: float) -> None:
         """Give requests in flight their grace, then cut them off."""
@@ -160,27 +181,30 @@ class Runner:
         except KeyboardInterrupt:
             self.provider.close()
 
-    def _progress(self, total: int) -> Progress:
-        with self._lock:
-            return Progress(total, len(self._played), sum(p.score.failed for p in self._played.values()))
-
-    def _work(self, units: Iterator[tuple[Task, int]]) -> None:
+    def _work(self, units: Iterator[tuple[int, int]], judge: Callable[[Played], None] | None) -> None:
         try:
             while not self.stopping.is_set():
                 with self._lock:
                     unit = next(units, None)
                 if unit is None:
                     return
-                self._record(self._play(*unit))
+                played = self._play(self._task(unit), unit[1])
+                self._record(unit[0], played)
+                if judge:
+                    judge(played)
         except Stopped:
             return
         except BaseException as crash:   # a bug, not a failure of the endpoint: hand it to the main thread
             self._crash = crash
             self.stop(f"{type(crash).__name__} in a worker")
 
-    def _record(self, played: Played) -> None:
+    def _record(self, place: int, played: Played) -> None:
+        kept = self._keep(played)
         with self._lock:
-            self._played[played.task.task_id, played.repeat] = played
+            if self._kept:
+                self._kept[place] = kept
+            self._done += 1
+            self._failed += played.score.failed
 
     def _play(self, task: Task, repeat: int) -> Played:
         """Play from stored answers, else live.
@@ -195,11 +219,11 @@ class Runner:
         return played
 
     def _play_once(self, task: Task, repeat: int, stored: Sequence[Entry]) -> Played:
-        provider = self.provider.for_task(task) if isinstance(self.provider, TaskReader) else self.provider
+        provider = self.provider.for_task(task) if self._reads_tasks else self.provider
         asker = Asker(self, provider, task.task_id, repeat, stored)
         transcript, problem = None, None
         try:
-            transcript = self.suite.play(task, asker, self.setup)
+            transcript = self.suite.play(task, asker, self.setup.for_task(task.task_id))
         except ProviderError as error:
             problem = f"{type(error).__name__}: {error}"
             score = Score.failure(error.outcome, "no answer was obtained", error.sub)
@@ -278,6 +302,7 @@ class Asker:
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         """As Provider.ask, over several attempts. Raise Stopped when the run ends meanwhile."""
+        sampling = sampling.of_repeat(self._repeat)
         key = "" if self._runner.journal is None and not self._stored else self._key(messages, tools, sampling)
         entry = next((e for e in self._stored if e.key == key), None)
         if entry is not None:
@@ -303,31 +328,58 @@ class Asker:
         return request_key("model", messages, tools_hash, sampling.to_json())
 
     def _obtained(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
-        runner, limits = self._runner, self._runner.limits
-        failures, waited_s = 0, 0.0
+        limits, pace = self._runner.limits, self._runner.pace
+        patience = Patience(limits.retries, limits.backoff_s, limits.max_wait_s)
+        tokens = estimated_tokens(messages, tools) if limits.tpm else 0
         while True:
-            if not runner.pace.turn(runner.stopping):
+            ticket = pace.turn(self._runner.stopping, tokens)
+            if ticket is None:
                 raise Stopped
             self.attempts += 1
             self.sent += 1
             try:
-                return self._provider.ask(messages, tools, sampling)
+                answer = self._provider.ask(messages, tools, sampling)
             except Adapted:
-                continue   # sent otherwise now: another attempt, but no retry
+                pace.failed(ticket)   # sent otherwise now: another attempt, but no retry
+            except RateLimitedError as error:
+                self._put_off(error, patience, ticket)
             except ProviderError as error:
-                if runner.stopping.is_set() and error.retryable:
-                    raise Stopped from None
-                if isinstance(error, RateLimitedError) and error.retry_after is not None:
-                    waited_s += error.retry_after
-                    if waited_s > limits.max_wait_s:
-                        raise
-                    runner.pace.pause(error.retry_after)   # a pause that was asked for is no retry
-                    continue
-                if not error.retryable or failures >= limits.retries:
-                    raise
-                wait_s = min(30.0, limits.backoff_s * 2 ** failures) * random.uniform(0.5, 1.5)
-                failures += 1
-                if isinstance(error, RateLimitedError):
-                    runner.pace.pause(wait_s)
-                elif runner.stopping.wait(wait_s):
-                    raise Stopped from None
+                pace.failed(ticket)
+                self._wait_after(error, patience)
+            else:
+                pace.answered(ticket, billed_tokens(answer) if limits.tpm else None)
+                return answer
+
+    def _put_off(self, error: RateLimitedError, patience: Patience, ticket: Ticket) -> None:
+        """A pause for everybody. An endpoint that lets nobody through for as long as anybody waits ends the run."""
+        runner = self._runner
+        try:
+            pause_s = patience.after_refusal(error, time.monotonic())
+        except RateLimitedError:
+            runner.pace.refused(ticket, error.retry_after or 0.0)
+            if patience.refused_at is not None and runner.pace.answered_at < patience.refused_at:
+                runner.stop(f"nothing was answered for as long as --max-wait allows ({runner.limits.max_wait_s:g} s; the "
+                            f"endpoint asks for {error.retry_after:g} s more): {error}")
+            raise
+        runner.pace.refused(ticket, pause_s)
+
+    def _wait_after(self, error: ProviderError, patience: Patience) -> None:
+        """This request waits, others do not. Raise the error if it was the last attempt."""
+        stopping = self._runner.stopping
+        if stopping.is_set() and error.retryable:
+            raise Stopped from None
+        if stopping.wait(patience.after_failure(error)):
+            raise Stopped from None
+
+
+def estimated_tokens(messages: Messages, tools: Tools | None) -> int:
+    """What a request may cost of a token limit, by the length of its text; the pace learns how far that is off."""
+    return estimate(str(messages)) + (estimate(str(tools)) if tools else 0)
+
+
+def billed_tokens(answer: Answer) -> int | None:
+    """Input and output together; None where the endpoint does not say."""
+    usage = normal_usage(answer.usage)
+    if not usage or usage["input_tokens"] is None:
+        return None
+    return usage["input_tokens"] + (usage["output_tokens"] or 0)

@@ -218,22 +218,22 @@ PROBES = [
 @pytest.mark.parametrize(("reaction", "shown"), PROBES, ids=[p[1] for p in PROBES])
 def test_a_long_run_with_a_mistake_fails_after_one_request(reaction: React, shown: str,
                                                            capsys: pytest.CaptureFixture[str]) -> None:
-    write_tasks("t.jsonl", many(30))
+    write_tasks("t.jsonl", many(201))
     with StubEndpoint([reaction]) as endpoint:
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native")) == 3
     assert len(endpoint.requests) == 1
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and shown in err and "first request was refused" in err
-    assert load("results/m.native.json")["counts"] == {"n": 30, "scored": 0, "failed": 30}
+    assert load("results/m.native.json")["counts"] == {"n": 201, "scored": 0, "failed": 201}
 
 
 def test_the_probe_counts_and_is_paid_once() -> None:
-    write_tasks("t.jsonl", many(30))
+    write_tasks("t.jsonl", many(201))
     with StubEndpoint(answering("openai")) as endpoint:
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native")) == 0
-    assert len(endpoint.requests) == 30
+    assert len(endpoint.requests) == 201
     assert endpoint.requests[0].at < min(r.at for r in endpoint.requests[1:])
-    assert load("results/m.native.json")["counts"]["scored"] == 30
+    assert load("results/m.native.json")["counts"]["scored"] == 201
 
 
 # --- dry runs ---------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ TEMPERATURE = "temperature"
 MAX_COMPLETION_TOKENS = "max_completion_tokens"
 PARALLEL = "parallel_tool_calls"
 STREAM = "stream"
+SEED = "seed"
 PARALLEL_LEFT_OUT = "parallel_tool_calls refused: left out"   # how the results file says it
 
 
@@ -30,9 +31,11 @@ RULES = {
     PARALLEL: Rule(re.compile(r"\b(?:disable_parallel_tool_use|parallel_tool_calls?)\b"),
                    PARALLEL_LEFT_OUT),
     TEMPERATURE: Rule(re.compile(r"\btemperature\b", re.IGNORECASE), "temperature refused: sent without"),
+    SEED: Rule(re.compile(r"\bseed\b"), "seed refused: sent without"),
     STREAM: Rule(re.compile(r"(?:only|must|enable|require|needs?)\b.{0,40}\bstream|\bstream\w*\W.{0,30}\b(?:only|must|"
                             r"required|true)\b", re.IGNORECASE), "answers without streaming refused: streamed"),
 }
+_NAMED_BY_ITSELF = (TEMPERATURE, SEED, PARALLEL, "disable_parallel_tool_use")
 
 
 class Adaptation:
@@ -68,7 +71,7 @@ def _named(body: Any) -> list[tuple[str, bool]]:
     parameter = error.get("param") if isinstance(error, dict) else None
     message = error.get("message") if isinstance(error, dict) else None
     text = message if isinstance(message, str) else str(error)[:4000]
-    if isinstance(parameter, str) and parameter.split(".")[-1] in (TEMPERATURE, PARALLEL, "disable_parallel_tool_use"):
+    if isinstance(parameter, str) and parameter.split(".")[-1] in _NAMED_BY_ITSELF:
         text = parameter
     return [(name, rule.named.search(text) is not None) for name, rule in RULES.items()]
 

@@ -14,6 +14,7 @@ from lm_eval_task.errors import InfraError
 NAME = "anthropic"
 DEFAULT_URL = "https://api.anthropic.com"
 PARALLEL_SWITCH = True
+TAKES_SEED = False
 HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",

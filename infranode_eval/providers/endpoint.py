@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from infranode_eval.providers.adaptation import Adaptation, deviations
+from infranode_eval.providers.adaptation import SEED, Adaptation, deviations
 from infranode_eval.providers.connections import Connections, Response
 from infranode_eval.providers.event_stream import values_of
 from infranode_eval.providers.failures import error_text, failure_in_body, failure_of
@@ -37,7 +37,7 @@ class Endpoint:
         base_url = options.base_url or wire.DEFAULT_URL
         if not base_url:
             raise UsageError(f"--backend {wire.NAME} needs --base-url, e.g. --base-url http://127.0.0.1:8000/v1")
-        self.parallel_switch = wire.PARALLEL_SWITCH
+        self.parallel_switch, self.takes_seed = wire.PARALLEL_SWITCH, wire.TAKES_SEED
         self._wire, self._options = wire, options
         self._url = wire.url_of(base_url, options.model)
         parts = urlsplit(self._url)
@@ -117,7 +117,8 @@ class Endpoint:
                           round(response.latency_s, 4), None, f"HTTP {response.status}: {error_text(error)}",
                           deviations(asked.without))
         failure = failure_of(response.status, response.headers, error)
-        if self._adaptation.learn(failure, error, asked.without):
+        unsent = frozenset() if asked.sampling.seed is not None else frozenset((SEED,))
+        if self._adaptation.learn(failure, error, asked.without | unsent):
             raise Adapted(str(failure), status=response.status)
         raise failure
 

@@ -16,8 +16,9 @@ from lm_eval_task.errors import InfraError, RefusedRequestError
 NAME = "gemini"
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 PARALLEL_SWITCH = False
+TAKES_SEED = True
 HEADERS: dict[str, str] = {}
-ADAPTS = frozenset((adaptation.TEMPERATURE,))
+ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.SEED))
 _FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
             "IMAGE_PROHIBITED_CONTENT", "MODEL_ARMOR")
 FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "UNEXPECTED_TOOL_CALL": "malformed_tool_call",
@@ -40,6 +41,8 @@ def body_of(asked: Asked) -> dict[str, Any]:
     config: dict[str, Any] = {"maxOutputTokens": asked.sampling.max_tokens}
     if adaptation.TEMPERATURE not in asked.without:
         config["temperature"] = asked.sampling.temperature
+    if asked.sampling.seed is not None and adaptation.SEED not in asked.without:
+        config["seed"] = asked.sampling.seed
     body: dict[str, Any] = {"contents": _contents(asked.messages), "generationConfig": config}
     system = [{"text": text_of(m["content"])} for m in asked.messages if m["role"] == "system"]
     if system:

@@ -14,6 +14,7 @@ from lm_eval_task.errors import InfraError
 NAME = "openai"
 DEFAULT_URL = None
 PARALLEL_SWITCH = True
+TAKES_SEED = True
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",
@@ -35,6 +36,8 @@ def body_of(asked: Asked) -> dict[str, Any]:
     if adaptation.TEMPERATURE not in asked.without:
         body["temperature"] = asked.sampling.temperature
     body[limit] = asked.sampling.max_tokens
+    if asked.sampling.seed is not None and adaptation.SEED not in asked.without:
+        body["seed"] = asked.sampling.seed
     if adaptation.STREAM in asked.without:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
     if asked.tools is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from lm_eval_task.errors import RefusedRequestError
@@ -16,13 +16,19 @@ Tools = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What is asked of the sampler. `max_tokens` bounds one reply."""
+    """What is asked of the sampler. `max_tokens` bounds one reply; seed: None leaves it to the endpoint."""
 
     max_tokens: int
     temperature: float = 0.0
+    seed: int | None = None
 
     def to_json(self) -> dict[str, Any]:
-        return {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        value: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
+        return value if self.seed is None else value | {"seed": self.seed}
+
+    def of_repeat(self, repeat: int) -> Sampling:
+        """Repeat 1 has the seed itself, repeat 2 the next one: equal seeds would give one reply many times."""
+        return self if self.seed is None or repeat == 1 else replace(self, seed=self.seed + repeat - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +109,13 @@ class Preview:
 
 @runtime_checkable
 class Remote(Protocol):
-    """A provider behind a network. parallel_switch: its API can be told to make one call at most."""
+    """A provider behind a network.
+
+    parallel_switch: its API can be told to make one call at most. takes_seed: its API knows a seed.
+    """
 
     parallel_switch: bool
+    takes_seed: bool
 
     def preview(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Preview: ...
 

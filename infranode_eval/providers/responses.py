@@ -15,6 +15,7 @@ from lm_eval_task.errors import InfraError
 NAME = "responses"
 DEFAULT_URL = "https://api.openai.com"
 PARALLEL_SWITCH = True
+TAKES_SEED = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "max_tokens": "length"}

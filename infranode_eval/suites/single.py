@@ -8,7 +8,7 @@ from infranode_eval.providers.protocol import Provider
 from infranode_eval.suites import Setup, Transcript
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.metrics import score_reply
-from lm_eval_task.prompt import messages, prompt_fingerprint
+from lm_eval_task.prompt import prompt_fingerprint
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
 
@@ -23,7 +23,7 @@ def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...
 
 def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
     """One request. Raises what the provider raises."""
-    asked = messages(setup.mode, setup.tools, task.question)
+    asked = setup.messages(task.question)
     answer = provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)
     return Transcript((*asked, answer.message), (answer,))
 
