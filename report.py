@@ -37,7 +37,7 @@ from infranode_eval.comparison_tables import comparison_json, comparison_section
 from infranode_eval.conformance import check_file
 from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.drilldown import Case, case_json, case_lines, cases_of, unknown_task
-from infranode_eval.exhibits import exhibits_of
+from infranode_eval.exhibits import Exhibit, best_files, exhibits_of, without_rows
 from infranode_eval.export import TABLES, csv_text, json_text, report_csv, report_json
 from infranode_eval.figures import Summary, summarise
 from infranode_eval.gates import Gate, broken_gates, worse_than
@@ -51,6 +51,7 @@ from infranode_eval.rescoring import Rescoring, rescore, rescore_samples, rescor
 from infranode_eval.results import write_result
 from infranode_eval.sections import report_sections
 from infranode_eval.tables import FORMATS, render
+from infranode_eval.taskbook import MOST_RUNS
 from infranode_eval.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, UsageError
@@ -177,8 +178,17 @@ def draw(options: argparse.Namespace) -> int:
     tools, prices = read_tools(options.tools), read_prices()
     sets = task_sets(tools, options.tasks, _say)
     page = page_path(options.html) if options.html else None
-    found, left_out = read_each(_files(options), lambda file: exhibits_of(file, tools, sets, prices.prices), _say)
-    found = [e for e in found if not options.set or e.summary.dataset == options.set]
+    files = _files(options)
+
+    def read(file: Path) -> list[Exhibit]:
+        return [e for e in exhibits_of(file, tools, sets, prices.prices)
+                if not options.set or e.summary.dataset == options.set]
+
+    found, left_out = read_each(files, read if len(files) <= MOST_RUNS else lambda f: list(map(without_rows, read(f))),
+                                _say)
+    if len(files) > MOST_RUNS and page:     # too many to hold all replies: those of the best are read once more
+        best = best_files(found, MOST_RUNS)
+        found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     if not found and not left_out:
         raise DataError(f"no result file holds a run over the set {options.set}")
     written = write_plots(found, Path(options.plots)) if options.plots else []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from infranode_eval.archive import UNKNOWN, Row
+from infranode_eval.figures import Summary
 from lm_eval_task.records import FAILURES
 
 # The parts of an outcome bar. Silence, an unreadable call, a spent budget and no answer are four different things.
@@ -36,13 +37,16 @@ class Part:
     width: float
 
 
-def parts_of_bar(rows: Sequence[Row]) -> list[Part]:
+def parts_of_bar(summary: Summary) -> list[Part]:
     """The kinds that occur, in the order of KINDS."""
-    counts = Counter(map(kind_of, rows))
-    parts, before = [], 0
+    counts = Counter({"right": summary.fates["right"], "unknown": summary.fates[UNKNOWN]})
+    for outcome, number in summary.outcomes.items():
+        if _KIND.get(outcome, "right") != "right":
+            counts[_KIND[outcome]] += number
+    every, parts, before = counts.total(), [], 0
     for kind in KINDS:
         if counts[kind]:
-            parts.append(Part(kind, counts[kind], before / len(rows), counts[kind] / len(rows)))
+            parts.append(Part(kind, counts[kind], before / every, counts[kind] / every))
             before += counts[kind]
     return parts
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,16 @@ def _exhibit(run: Run, sets: Sequence[TaskSet], tools: Toolset, effort: Effort,
              evidence: tuple[Evidence, ...] | None = None) -> Exhibit:
     known = set_of(run, sets)
     return Exhibit(summarise(run, sets, tools), run, effort, evidence, known.tasks if known else run.tasks)
+
+
+def without_rows(exhibit: Exhibit) -> Exhibit:
+    """The numbers only: thousands of runs fit into memory, their rows do not."""
+    return replace(exhibit, run=replace(exhibit.run, rows=()), evidence=None)
+
+
+def best_files(exhibits: Iterable[Exhibit], most: int) -> set[str]:
+    """The files of the `most` runs with the highest ability."""
+    return {e.run.path for e in ordered(e for e in exhibits if e.summary.tally)[:most]}
 
 
 def evidence_of(row: Mapping[str, Any]) -> Evidence:

@@ -116,7 +116,7 @@ def _listed(standings: Sequence[Standing]) -> list[Exhibit]:
 
 
 def _limited(listed: Sequence[Exhibit], exhibits: Sequence[Exhibit], words: Words) -> str:
-    every = sum(bool(e.run.rows) for e in exhibits)
+    every = sum(e.summary.tally is not None for e in exhibits)
     return words("tasks_limited", shown=len(listed), all=every) if len(listed) < every else ""
 
 

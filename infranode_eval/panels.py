@@ -49,7 +49,7 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
     because = words.joined(", ", [words.valued(f"field_{f}", str(getattr(group, f))) for f in fields])
     warnings = [{"id": f"g{number}-w{i}", "name": label, "lines": e.summary.warnings}
                 for i, (e, label) in enumerate(zip(exhibits, labels, strict=True)) if e.summary.warnings]
-    with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.run.rows]
+    with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.summary.tally]
     bars = _bars(with_rows, words)
     return {
         "id": f"g{number}", "title": group_title(group, words),
@@ -170,7 +170,7 @@ def _cell(count: Count | None, category: str | None) -> dict[str, Any]:
 def _bars(runs: Sequence[tuple[Exhibit, str]], words: Words) -> list[dict[str, Any]]:
     bars = []
     for exhibit, label in runs:
-        parts = parts_of_bar(exhibit.run.rows)
+        parts = parts_of_bar(exhibit.summary)
         counts = {p.kind: p.count for p in parts}
         bars.append({"name": label, "spoken": ", ".join(f"{words.english(f'kind_{p.kind}')} {p.count}" for p in parts),
                      "parts": [{"kind": p.kind, "x": _at(p.start), "w": _at(p.width), "count": p.count,

@@ -194,13 +194,13 @@ def _categories(title: str, standings: Sequence[Standing], labels: Sequence[str]
 
 def _outcomes(title: str, standings: Sequence[Standing], labels: Sequence[str]) -> Figure | None:
     """Every row once: right, or wrong because."""
-    shown = [(s.exhibit, label) for s, label in zip(standings, labels, strict=True) if s.exhibit.run.rows]
+    shown = [(s.exhibit, label) for s, label in zip(standings, labels, strict=True) if s.exhibit.summary.tally]
     if not shown:
         return None
     figure, axes = _axes(len(shown), title, "What came of the questions", height=0.34)
     used = set()
     for y, (exhibit, _) in enumerate(shown):
-        for part in parts_of_bar(exhibit.run.rows):
+        for part in parts_of_bar(exhibit.summary):
             axes.barh(y, 100 * part.width, left=100 * part.start, height=0.72, color=_COLOURS[part.kind],
                       edgecolor="white", linewidth=0.8)
             if part.kind == "unanswered":

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
-from infranode_eval.archive import OUTCOMES, UNKNOWN, Row
+from infranode_eval.archive import OUTCOMES, UNKNOWN, Row, Run
 from infranode_eval.charts import KINDS, Point, axis_for, kind_of, parts_of_bar, with_front
+from infranode_eval.figures import Summary, summarise
 from lm_eval_task.records import FAILURES, Score
 
 
 def row(outcome: str, right: bool | None = False) -> Row:
     return Row("t", "c", 1, Score(outcome, call_match=None if outcome in FAILURES else right))
+
+
+def summary_of(rows: list[Row]) -> Summary:
+    numbered = [replace(row, task_id=f"t{number}") for number, row in enumerate(rows)]
+    return summarise(Run("a.json", "run_eval", "single", "m", "openai", "prompt", "S", True, "1.0", {}, {}, len(rows),
+                         sum(r.score.failed for r in rows), {}, {}, tuple(numbered)))
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)
@@ -25,12 +35,17 @@ def test_what_lm_eval_does_not_explain_keeps_its_verdict() -> None:
 
 def test_a_bar_has_every_row_once_and_keeps_four_silences_apart() -> None:
     outcomes = ("no_call", "malformed_call", "truncated", "infra_error", "no_call")
-    rows = [row("ok", True), *map(row, outcomes)]
-    parts = parts_of_bar(rows)
+    parts = parts_of_bar(summary_of([row("ok", True), *map(row, outcomes)]))
     assert [(p.kind, p.count) for p in parts] == [("right", 1), ("silent", 2), ("unreadable", 1), ("truncated", 1),
                                                   ("unanswered", 1)]
     assert parts[0].start == 0 and parts[-1].start + parts[-1].width == pytest.approx(1)
-    assert parts_of_bar([]) == []
+    assert parts_of_bar(summary_of([])) == []
+
+
+def test_a_bar_counts_what_kind_of_says_of_each_row() -> None:
+    rows = [row(o, o in ("ok", "ok_recovered", "abstain_ok")) for o in OUTCOMES] + [row(UNKNOWN, True), row(UNKNOWN)]
+    counts = {p.kind: p.count for p in parts_of_bar(summary_of(rows))}
+    assert counts == Counter(map(kind_of, rows)) and set(counts) == set(KINDS)
 
 
 @pytest.mark.parametrize(("points", "front", "why"), [

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from html.parser import HTMLParser
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -323,3 +324,15 @@ def test_what_cannot_be_meant_is_refused_in_one_line_and_no_file_changes(results
     done = report(results, *arguments)
     assert done.returncode == 2 and complaint in done.stderr and len(done.stderr.splitlines()) == 1
     assert {p: p.read_bytes() for p in results.rglob("*") if p.is_file()} == before
+
+
+def test_of_more_runs_than_a_page_holds_the_best_keep_their_replies(results: Path, monkeypatch) -> None:
+    need("jinja2")
+    command = import_module("report")
+    monkeypatch.chdir(results)
+    monkeypatch.setattr(command, "MOST_RUNS", 1)
+    assert command.main(["--html", "report.html"]) == 0
+    outline = Outline((results / "report.html").read_text("utf-8"))
+    [data] = [t for t in outline.texts("script") if t.startswith("{")]
+    assert [r["name"] for r in json.loads(data)["runs"]] == ["also"]
+    assert "replies of 1 of 2 runs" in outline.text and outline.text.count("40/40") > 2
