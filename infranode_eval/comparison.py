@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.archive import Row, Run
-from infranode_eval.figures import templates_of
 from infranode_eval.statistics import (
     Interval,
     PairedTest,
@@ -21,7 +20,7 @@ from infranode_eval.statistics import (
     paired_difference,
     smallest_detectable_difference,
 )
-from infranode_eval.tasksets import TaskSet, cluster_of, set_of
+from infranode_eval.tasksets import TaskSet, clusters_of, set_of
 from infranode_eval.tiers import paired_p
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
@@ -98,8 +97,8 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
     one, other = _rows(first, ids), _rows(second, ids)
     flips = _flips(one, other)
     categories = {key: rows[0].category for key, rows in one.items()}
-    templates = templates_of(known)
-    clusters = {key: cluster_of(templates[key]) if key in templates else key for key in ids}
+    templates = clusters_of(known) if known else {}
+    clusters = {key: templates.get(key, key) for key in ids}
     repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
     answered = [key for key in ids if not any(r.score.failed for r in (*one[key], *other[key]))]
     pairs = Pairs.of([_share(other[key]) == 1 for key in ids], [_share(one[key]) == 1 for key in ids])

@@ -10,7 +10,7 @@ from infranode_eval.archive import UNKNOWN, Row, Run
 from infranode_eval.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
-from infranode_eval.tasksets import TaskSet, cluster_of, is_hard, set_of
+from infranode_eval.tasksets import TaskSet, clusters_of, is_hard, set_of
 from lm_eval_task.metrics import aggregate, mean
 from lm_eval_task.records import FAILURES, Score, Task
 from lm_eval_task.tools import Toolset
@@ -166,14 +166,9 @@ def _tally(rows: Sequence[Row], known: TaskSet | None) -> Tally | None:
         asked[row.task_id] += 1
         if row.score.call_match:
             solved[row.task_id] += 1
-    templates = templates_of(known)
-    clusters = tuple([cluster_of(templates[key]) if key in templates else key for key in solved]) if templates else ()
+    names = clusters_of(known) if known else {}
+    clusters = tuple([names.get(key, key) for key in solved]) if names else ()
     return Tally(tuple(solved), tuple(solved.values()), tuple(asked.values()), tuple(categories.values()), clusters)
-
-
-def templates_of(known: TaskSet | None) -> Mapping[str, Task]:
-    """The tasks of a set whose rows come from templates; the core set's and a user's own are independent."""
-    return known.tasks if known and known.name not in ("core", "own tasks") else {}
 
 
 def _spread(run: Run, tally: Tally | None, repeats: int) -> tuple[Spread | None, str]:

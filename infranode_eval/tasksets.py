@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from sys import intern
 
@@ -16,9 +17,9 @@ from lm_eval_task.tools import Toolset
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TaskSet:
-    """A named set of tasks with its hash; `tasks` by id, in file order."""
+    """A named set of tasks with its hash; `tasks` by id, in file order. Each set is equal to itself only."""
 
     name: str
     fingerprint: str
@@ -60,10 +61,18 @@ def _same(one: Task, other: Task | None) -> bool:
     return other is not None and (one.question, one.alternatives) == (other.question, other.alternatives)
 
 
+@lru_cache(maxsize=32)
+def clusters_of(known: TaskSet) -> Mapping[str, str]:
+    """The cluster of each task by id; empty where every task stands alone: in the core set and in a user's own."""
+    if known.name in ("core", "own tasks"):
+        return {}
+    return {key: cluster_of(task) for key, task in known.tasks.items()}
+
+
 def cluster_of(task: Task) -> str:
     """Rows of one template move together: key, type or tool × phrasing (specification: scoring, Aggregates).
 
-    Equal names are one text in memory, since a report holds one for each row.
+    Equal names are one text in memory, since a report holds one for each task of each run.
     """
     phrasing = task.extra.get("phrasing")
     if not phrasing:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from infranode_eval.archive import run_from_json
-from infranode_eval.tasksets import cluster_of, is_hard, known_sets, set_of
+from infranode_eval.tasksets import TaskSet, cluster_of, clusters_of, is_hard, known_sets, set_of
 from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
 
 
@@ -55,3 +55,12 @@ def test_hard_is_what_the_row_says():
     assert is_hard(Task("a", "?", (), extra={"hard": True})) and not is_hard(Task("a", "?", ()))
 
 
+
+
+def test_clusters_are_those_of_templates_only(demo_tasks):
+    """The core set was written by hand, and of a user's own tasks nothing is known."""
+    tasks = {t.task_id: t for t in demo_tasks}
+    assert clusters_of(TaskSet("core", "1", tasks)) == clusters_of(TaskSet("own tasks", "1", tasks)) == {}
+    found = clusters_of(TaskSet("extended", "1", tasks))
+    assert found["resource_key-koeln-charging"] == found["resource_key-bonn-charging"] == "charging × k1"
+    assert found["routing_named-koeln"] == "weather × w1"
