@@ -10,7 +10,7 @@ from infranode_eval.archive import UNKNOWN, Row, Run
 from infranode_eval.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
-from infranode_eval.tasksets import TaskSet, clusters_of, is_hard, set_of
+from infranode_eval.tasksets import TaskSet, clusters_of, hard_ids, is_hard, set_of
 from lm_eval_task.metrics import aggregate, mean
 from lm_eval_task.records import FAILURES, Score, Task
 from lm_eval_task.tools import Toolset
@@ -132,7 +132,7 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         dataset=known.name if known else run.set_name, known=known is not None, task_count=len(ids) or run.n,
         repeats=repeats, strict=strict, answered=_answered(pairs, strict) if pairs else run.answered,
         spread=spread, method=method, categories=_categories(run.rows),
-        hard=_count([r for r in run.rows if is_hard(tasks[r.task_id])]) if ids and ids <= tasks.keys() else None,
+        hard=_hard(run.rows, known, tasks) if ids and ids <= tasks.keys() else None,
         outcomes=outcomes, fates=_fates(run.rows, outcomes),
         shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(run.rows) if repeats > 1 else None)
@@ -147,7 +147,13 @@ def _answered(pairs: Sequence[tuple[str, Score]], strict: Mapping[str, float | N
 
 
 def _count(rows: Sequence[Row]) -> Count:
-    return Count(sum(bool(r.score.call_match) for r in rows), len(rows), sum(not r.score.failed for r in rows))
+    found = [row.score.call_match for row in rows]      # None: no answer
+    return Count(found.count(True), len(found), len(found) - found.count(None))
+
+
+def _hard(rows: Sequence[Row], known: TaskSet | None, tasks: Mapping[str, Task]) -> Count:
+    ids = hard_ids(known) if known else {key for key, task in tasks.items() if is_hard(task)}
+    return _count([row for row in rows if row.task_id in ids])
 
 
 def _categories(rows: Sequence[Row]) -> dict[str, Count]:

@@ -82,6 +82,12 @@ def cluster_of(task: Task) -> str:
     return intern(f"{subject} × {phrasing}")
 
 
+@lru_cache(maxsize=32)
+def hard_ids(known: TaskSet) -> frozenset[str]:
+    """The tasks of a set that are hard."""
+    return frozenset(key for key, task in known.tasks.items() if is_hard(task))
+
+
 def is_hard(task: Task) -> bool:
     """Did retrieval over the tool descriptions miss it when the set was made?"""
     return task.extra.get("hard") is True
