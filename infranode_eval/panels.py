@@ -5,6 +5,7 @@ Every word comes from `Words`, in both languages at once; every number is a text
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -204,9 +205,10 @@ def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: 
                          for label, (e, value) in known.items()])
     axis = axis_for([p.effort for p in points])
     lowest = 25 * int(4 * max(0.0, min(p.value for p in points) - 0.05))     # per cent at the foot of the chart
+    decimals = _decimals([p.effort for p in points])
     shown = [{"name": p.name, "x": _at(axis.place(p.effort)), "y": _height(100 * p.value, lowest), "front": p.front,
-              "effort": _number(p.effort), "value": words.percent(p.value),
-              "p95": _number(known[p.name][0].effort.latency_p95)} for p in points]
+              "effort": words.number(p.effort, decimals), "value": words.percent(p.value),
+              "p95": words.number(known[p.name][0].effort.latency_p95, decimals)} for p in points]
     front = [s for s in shown if s["front"]]
     lines = [{"x1": a["x"], "y1": a["y"], "x2": b["x"], "y2": b["y"]} for a, b in zip(front, front[1:], strict=False)]
     more = [words("effort_missing", names=", ".join(missing))] if missing else []
@@ -222,10 +224,14 @@ def _height(value: float, lowest: int) -> float:
     return round(HEIGHT * (100 - value) / (100 - lowest), 1)
 
 
-def _number(value: float | None) -> str:
+def _decimals(values: Iterable[float]) -> int:
+    """So many that the smallest shows two digits, and the column one number of them."""
+    least = min((v for v in values if v > 0), default=1.0)
+    return min(4, max(0, 1 - math.floor(math.log10(least))))
+
+
+def _number(value: float) -> str:
     """Three digits that matter, without an exponent."""
-    if value is None:
-        return ABSENT
     if value >= 1000:
         return f"{value:,.0f}".replace(",", "\u202f") if value >= 10_000 else f"{value:.0f}"
     return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"

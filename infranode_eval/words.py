@@ -65,6 +65,11 @@ class Words:
         text = f"{100 * value:.1f}"
         return self.both(text, text.replace(".", ","))
 
+    def number(self, value: float | None, decimals: int) -> Markup:
+        """With the decimal mark of each language."""
+        text = ABSENT if value is None else f"{value:.{decimals}f}"
+        return self.both(text, text.replace(".", ","))
+
     def limits(self, interval: Interval) -> Markup:
         """The limits in per cent: 77.0–91.5."""
         text = f"{100 * interval.low:.1f}–{100 * interval.high:.1f}"

@@ -29,6 +29,9 @@ from lm_eval_task.records import Reply, Score, Task
 ROOT = Path(__file__).parent.parent
 
 
+SVG = ("svg", "defs", "pattern", "line", "circle", "rect", "text")
+
+
 class Outline(HTMLParser):
     """What a browser would see: tags with their attributes, the texts of scripts and styles, the visible text."""
 
@@ -41,6 +44,7 @@ class Outline(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert "svg" not in self.open or tag in SVG, f"<{tag}> would end the picture that it stands in"
         self.tags.append((tag, dict(attrs)))
         if tag not in ("meta", "link", "br", "wbr", "input"):
             self.open.append(tag)
