@@ -2,12 +2,14 @@
 """A stub of /v1/chat/completions on loopback that is slow, strict or broken on purpose, and counts what it gets.
 
 usage: python3 bench/endpoint.py [--port N] [--latency S] [--limit N --window S] [--errors P] [--resets P] [--cuts P]
-                                 [--hangs P] [--drips P] [--seed N]
+                                 [--hangs P] [--drips P] [--slow-heads P] [--empties P] [--seed N]
 
 Prints its base URL. Rates are shares of requests (0.02 = 2 %), drawn by a seed over the request's content and how often
 it has been seen: a retry of the same request draws again. GET /stats gives counts as JSON, POST /reset clears them:
 requests, answered, by kind of fault, contents answered more than once (double sends), requests inside a pause that
-a 429 asked for (early). One thread, raw asyncio protocol, standard library only, so that it costs the client little.
+a 429 asked for (early: those that come 0.1 s later or more, which were not under way), refusals in the worst pause. Drips send a body
+byte by byte, slow heads the headers; empties answer with nothing. One thread, raw asyncio protocol, standard library
+only, so that it costs the client little.
 """
 
 from __future__ import annotations
@@ -16,6 +18,7 @@ import argparse
 import asyncio
 import hashlib
 import json
+import math
 import signal
 import time
 from collections import Counter
@@ -25,7 +28,9 @@ REPLY = '{"name": "weather", "arguments": {"slug": "koeln"}}'
 BODY = json.dumps({"id": "stub", "object": "chat.completion", "model": "stub", "choices": [
     {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": REPLY}}],
     "usage": {"prompt_tokens": 3000, "completion_tokens": 30, "total_tokens": 3030}}).encode()
-FAULTS = ("errors", "resets", "cuts", "hangs", "drips")
+EMPTY = BODY.replace(json.dumps(REPLY).encode(), b'""')
+UNDER_WAY_S = 0.1
+FAULTS = ("errors", "resets", "cuts", "hangs", "drips", "slow_heads", "empties")
 
 
 @dataclass(slots=True)
@@ -46,20 +51,27 @@ class Stub:
     most_in_flight: int = 0
     window: int = -1
     used: int = 0
+    refused_here: int = 0       # in the present window
+    most_refused: int = 0       # in one window
+    pause_began: float = 0.0
     paused_until: float = 0.0
 
     def refused(self, now: float) -> float | None:
         """Seconds to wait if the request comes beyond the limit of its window; None if it is let through."""
         if not self.limit:
             return None
-        if now < self.paused_until:
-            self.counts["early"] += 1
         window = int(now // self.window_s)
         if window != self.window:
-            self.window, self.used = window, 0
+            self.window, self.used, self.refused_here = window, 0, 0
         self.used += 1
         if self.used <= self.limit:
             return None
+        if self.refused_here == 0:
+            self.counts["pauses"] += 1
+            self.pause_began = now
+        self.refused_here += 1
+        self.counts["early"] += now > self.pause_began + UNDER_WAY_S
+        self.most_refused = max(self.most_refused, self.refused_here)
         self.paused_until = max(self.paused_until, (window + 1) * self.window_s)
         return self.paused_until - now
 
@@ -76,13 +88,14 @@ class Stub:
     def stats(self) -> dict[str, float]:
         return {**self.counts, "contents": len(self.seen), "contents_answered": len(self.answered),
                 "answered": sum(self.answered.values()), "double": sum(n - 1 for n in self.answered.values()),
-                "most_in_flight": self.most_in_flight, "span_s": round(self.last - self.first, 4)}
+                "most_in_flight": self.most_in_flight, "most_refused_in_a_pause": self.most_refused, "span_s": round(self.last - self.first, 4)}
 
     def clear(self) -> None:
         for counter in (self.counts, self.seen, self.answered):
             counter.clear()
         self.first = self.last = 0.0
         self.most_in_flight, self.window, self.used, self.paused_until = 0, -1, 0, 0.0
+        self.refused_here = self.most_refused = 0
 
 
 class Connection(asyncio.Protocol):
@@ -128,7 +141,7 @@ class Connection(asyncio.Protocol):
         wait_s = stub.refused(now)
         if wait_s is not None:
             stub.counts["refused_429"] += 1
-            self.send(429, b'{"error": {"message": "slow down"}}', f"retry-after: {wait_s:.3f}\r\n")
+            self.send(429, b'{"error": {"message": "slow down"}}', f"retry-after: {math.ceil(wait_s * 1000) / 1000:.3f}\r\n")
             return
         stub.seen[content] += 1
         stub.in_flight += 1
@@ -153,15 +166,19 @@ class Connection(asyncio.Protocol):
             self.send(200, BODY[:len(BODY) // 2])
         elif fault == "drips":
             self.transport.write(_head(200, len(BODY), ""))
-            self.drip(0)
+            self.drip(BODY)
+        elif fault == "slow_heads":
+            self.drip(_head(200, len(BODY), "") + BODY)
+        elif fault == "empties":
+            self.send(200, EMPTY)
         else:
             stub.answered[content] += 1
             self.send(200, BODY)
 
-    def drip(self, at: int) -> None:
-        if at < len(BODY) and not self.transport.is_closing():
-            self.transport.write(BODY[at:at + 1])
-            asyncio.get_running_loop().call_later(0.5, self.drip, at + 1)
+    def drip(self, data: bytes, at: int = 0) -> None:
+        if at < len(data) and not self.transport.is_closing():
+            self.transport.write(data[at:at + 1])
+            asyncio.get_running_loop().call_later(0.5, self.drip, data, at + 1)
 
     def send(self, status: int, body: bytes, headers: str = "") -> None:
         self.transport.write(_head(status, len(body), headers) + body)
@@ -190,7 +207,7 @@ def main() -> None:
     parser.add_argument("--window", type=float, default=10.0, help="seconds; default 10")
     parser.add_argument("--seed", type=int, default=1)
     for name in FAULTS:
-        parser.add_argument(f"--{name}", type=float, default=0.0, help="share of requests")
+        parser.add_argument(f"--{name.replace('_', '-')}", type=float, default=0.0, help="share of requests")
     options = parser.parse_args()
     rates = {name: getattr(options, name) for name in FAULTS}
     asyncio.run(serve(Stub(options.latency, options.limit, options.window, rates, options.seed), options.port))

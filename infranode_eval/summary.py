@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
@@ -21,12 +21,33 @@ def summary_lines(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from _numbers(result)
     yield ""
-    yield from _categories(result)
+    seen = Counter((r["category"], r["outcome"], r["sub"], r["call_match"]) for r in result["rows"])   # in one pass
+    yield from _categories(seen)
     yield ""
-    yield "outcomes: " + _counted(r["outcome"] for r in result["rows"] if r["call_match"] is not None)
+    yield "outcomes: " + _counted((outcome, n) for (_, outcome, _, right), n in seen.items() if right is not None)
     if counts["failed"]:
-        yield "failures: " + _counted(r["outcome"] + (f" ({r['sub']})" if r["sub"] else "") for r in result["rows"]
-                                      if r["call_match"] is None)
+        yield "failures: " + _counted((outcome + (f" ({sub})" if sub else ""), n)
+                                      for (_, outcome, sub, right), n in seen.items() if right is None)
+    if "totals" in result:
+        yield "took: " + ", ".join(_took(result["totals"]))
+    yield from (f"note: {note}" for note in result.get("notes", ()))
+
+
+def _took(totals: Mapping[str, Any]) -> Iterator[str]:
+    """Requests, tokens, seconds and money, as far as they are known."""
+    yield f"{totals['attempts']:,} requests"
+    if totals["input_tokens"] is not None:
+        cached = f" ({totals['cached_tokens']:,} cached)" if totals["cached_tokens"] else ""
+        yield f"{totals['input_tokens']:,} tokens in{cached}"
+    if totals["output_tokens"] is not None:
+        thoughts = f" ({totals['reasoning_tokens']:,} reasoning)" if totals["reasoning_tokens"] else ""
+        yield f"{totals['output_tokens']:,} out{thoughts}"
+    if totals["latency_p50_s"] is not None:
+        yield f"latency p50 {totals['latency_p50_s']:.2f} s, p95 {totals['latency_p95_s']:.2f} s"
+    if (pacing := totals.get("pacing")) and pacing["pauses"]:
+        yield f"{pacing['refused']} refused by rate limits ({pacing['paused_s']:.0f} s of pauses)"
+    if (cost := totals["cost"]) is not None:
+        yield f"cost {cost['amount']:.4f}{' ' + cost['currency'] if cost['currency'] else ''} ({cost['source']})"
 
 
 def per_cent(value: float | None) -> str:
@@ -40,16 +61,21 @@ def _numbers(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'answered only':<16}" + "".join(f"{per_cent(result['answered'][name]):>12}" for name in _HEADLINE)
 
 
-def _categories(result: Mapping[str, Any]) -> Iterator[str]:
+def _categories(seen: Counter[tuple[str, str, str | None, bool | None]]) -> Iterator[str]:
     """call_match of each category as k/n: few rows carry no decimals."""
-    total = Counter(r["category"] for r in result["rows"])
-    right = Counter(r["category"] for r in result["rows"] if r["call_match"])
-    answered = Counter(r["category"] for r in result["rows"] if r["call_match"] is not None)
+    total, right, answered = Counter[str](), Counter[str](), Counter[str]()
+    for (category, _, _, matched), count in seen.items():
+        total[category] += count
+        right[category] += count if matched else 0
+        answered[category] += count if matched is not None else 0
     yield f"{'category':<28}{'call_match':>12}"
     for name, n in total.items():
         shown = f"{right[name]}/{n}" if answered[name] else f"—/{n}"
         yield f"{name or '(none)':<28}{shown:>12}"
 
 
-def _counted(names: Iterator[str]) -> str:
-    return ", ".join(f"{name} {count}" for name, count in sorted(Counter(names).items(), key=lambda i: (-i[1], i[0])))
+def _counted(names: Iterable[tuple[str, int]]) -> str:
+    totals = Counter[str]()
+    for name, count in names:
+        totals[name] += count
+    return ", ".join(f"{name} {count}" for name, count in sorted(totals.items(), key=lambda i: (-i[1], i[0])))

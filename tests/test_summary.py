@@ -38,7 +38,8 @@ x                                    1/2
 y                                    —/1
 
 outcomes: no_call 1, ok 1
-failures: infra_error (timeout) 1"""
+failures: infra_error (timeout) 1
+took: 0 requests"""
 
 
 def test_without_failures_one_line_is_enough() -> None:
@@ -48,6 +49,23 @@ def test_without_failures_one_line_is_enough() -> None:
 
 def test_a_run_without_any_answer_has_no_numbers_of_its_own() -> None:
     assert f"answered only   {'—':>12}" in text(FAILED)
+
+
+def test_what_it_took_and_what_to_know_stand_below() -> None:
+    result = result_of(DESCRIPTION, [RIGHT], Sampling(160), False)
+    result["notes"] = ["1 reply cut inside reasoning"]
+    result["totals"] |= {"attempts": 1004, "input_tokens": 3000, "cached_tokens": 2000, "output_tokens": 30,
+                         "reasoning_tokens": 20, "latency_p50_s": 0.2, "latency_p95_s": 1.25,
+                         "pacing": {"refused": 4, "pauses": 2, "paused_s": 20.4, "least_concurrency": 8},
+                         "cost": {"amount": 0.25, "currency": "USD", "source": "list price of 2026-01, unchecked"}}
+    assert list(summary_lines(result))[-2:] == [
+        "took: 1,004 requests, 3,000 tokens in (2,000 cached), 30 out (20 reasoning), latency p50 0.20 s, p95 1.25 s, "
+        "4 refused by rate limits (20 s of pauses), cost 0.2500 USD (list price of 2026-01, unchecked)",
+        "note: 1 reply cut inside reasoning"]
+
+
+def test_a_baseline_took_nothing() -> None:
+    assert "took" not in "\n".join(summary_lines(result_of(DESCRIPTION, [RIGHT], Sampling(160), True)))
 
 
 def test_per_cent() -> None:
