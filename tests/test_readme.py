@@ -72,18 +72,21 @@ def test_result_rows_are_those_of_the_report(name):
     done = subprocess.run([sys.executable, "report.py", "--format", "markdown"], cwd=ROOT, capture_output=True,
                           text=True)
     assert done.returncode == 0, done.stderr
-    wanted = set()
-    for section in re.split(r"^### ", done.stdout, flags=re.MULTILINE):
-        if section.startswith("Results"):
-            for line in section.splitlines():
-                if re.match(r"\| (?!model|---)", line):
-                    cells = [cell.strip() for cell in line.strip("|").split("|")]
-                    wanted.add(tuple(cells[:3]))   # model, ability, call_match
-    shown = {tuple(cell.strip() for cell in line.strip("|").split("|"))[:3]
-             for line in READMES[name].splitlines() if line.startswith("| ")}
+    wanted = {row for section in re.split(r"^### ", done.stdout, flags=re.MULTILINE) if section.startswith("Results")
+              for row in numbers_of(section)}
+    block = re.search(r"<!-- results -->(.*)<!-- /results -->", READMES[name], re.DOTALL)[1]
+    shown = numbers_of(block)
     if name == "README.de.md":
-        shown = {tuple(c.replace(",", ".").replace("(Basislinie)", "(baseline)") for c in row) for row in shown}
-    assert wanted and wanted <= shown, wanted - shown
+        shown = {tuple(cell.replace(",", ".") for cell in row) for row in shown}
+    assert wanted and shown == wanted
+
+
+def numbers_of(text):
+    """(model, ability, call_match, n, failed) of each row of the Markdown table in `text`."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    head, _, *rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    places = [head.index(column) for column in ("model", "ability", "call_match", "n", "failed")]
+    return {tuple(row[place] for place in places) for row in rows}
 
 
 @pytest.mark.parametrize("name", READMES)
