@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.ability import POLICY
+from infranode_eval.archive import MAIN_SUITE
 from infranode_eval.charts import KINDS, Point, axis_for, parts_of_bar, with_front
 from infranode_eval.exhibits import Exhibit
 from infranode_eval.figures import Count
@@ -30,6 +31,7 @@ def group_title(group: Group, words: Words) -> str:
     key = f"set_{name}"
     parts = [words(key) if key in words else words.same(name)]
     parts[0] += words.same("" if name == group.dataset else " (?)")
+    parts = parts if group.suite == MAIN_SUITE else [words.same(group.suite), *parts]
     parts += [words(f"mode_{group.mode}") if f"mode_{group.mode}" in words else words.same(group.mode),
               words("setup_of", setup=group.setup), words("n_tasks", n=group.count)]
     parts += [words("n_repeats", n=group.repeats)] if group.repeats > 1 else []
@@ -128,7 +130,8 @@ def _notes(group: Group, standings: Sequence[Standing], words: Words) -> list[st
     summaries = [s.exhibit.summary for s in standings]
     drawn = any(map(is_drawn, summaries))
     methods = ", ".join(sorted({s.method for s in summaries} - {""})) or ABSENT
-    notes = [words("ranking_more"), words("methods", ability=words("method_bootstrap" if drawn else "method_mover"),
+    notes = [words("ranking_more")] if any(s.tier is not None for s in standings) else []
+    notes += [words("methods", ability=words("method_bootstrap" if drawn else "method_mover"),
                                           call_match=methods)]
     similar, unlike = (smallest_detectable_difference(group.count, d) for d in DISCORDANT)
     if unlike is None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.ability import POLICY
+from infranode_eval.archive import MAIN_SUITE
 from infranode_eval.charts import KINDS, parts_of_bar
 from infranode_eval.exhibits import Exhibit
 from infranode_eval.groups import grouped, names_of, set_name
@@ -73,7 +74,8 @@ def _named(exhibits: Sequence[Exhibit]) -> list[tuple[str, Group, list[Standing]
     """(file name without ending, group, standings): core.prompt.S; numbered where two groups are called alike."""
     found, seen = [], set()
     for group, standings in grouped(exhibits).items():
-        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", f"{set_name(group)}.{group.mode}.{group.setup}").strip("._") or "group"
+        parts = [*([] if group.suite == MAIN_SUITE else [group.suite]), set_name(group), group.mode, group.setup]
+        stem = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(parts)).strip("._") or "group"
         name, number = stem, 1
         while name in seen:
             number += 1
