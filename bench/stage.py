@@ -1,0 +1,80 @@
+"""The stage of a bench: the stub endpoint and a command beside it, each a process, and what the command took."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Stub:
+    """bench/endpoint.py with the given flags, for the length of a `with` block."""
+
+    def __init__(self, *flags: str) -> None:
+        self._command = [sys.executable, str(ROOT / "bench" / "endpoint.py"), *flags]
+
+    def __enter__(self) -> Stub:
+        self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
+        self.url = self._process.stdout.readline().strip()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._process.terminate()
+        self._process.wait()
+        self._process.stdout.close()
+
+    def stats(self) -> dict[str, Any]:
+        return self._ask("/stats", None)
+
+    def reset(self) -> None:
+        self._ask("/reset", b"")
+
+    def _ask(self, path: str, data: bytes | None) -> dict[str, Any]:
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(self.url.removesuffix("/v1") + path, data) as answer:
+            return json.load(answer)
+
+
+def write_tasks(path: Path, count: int) -> None:
+    """So many different questions about one city's weather, which is what the stub's reply answers."""
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            row = {"task_id": f"t{number:06}", "category": "weather", "question":
+                   f"Wie ist das Wetter in Köln? (Frage {number})",
+                   "expected": [{"name": "weather", "arguments": {"slug": "koeln"}}]}
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+
+
+def run_eval(url: str, tasks: Path, out: Path, *flags: str, python: str = sys.executable) -> list[str]:
+    return [python, str(ROOT / "run_eval.py"), "--base-url", url, "--model", "stub", "--tasks", str(tasks),
+            "--out", str(out), *flags]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """wall_s, cpu_s (user and system, children included), memory_mb (highest resident set of one process)."""
+
+    status: int
+    wall_s: float
+    cpu_s: float
+    memory_mb: float
+
+
+def timed(command: Sequence[str], environ: Mapping[str, str] | None = None, log: Path | None = None) -> Taken:
+    """Run a command to its end; what it prints goes into the log."""
+    with open(log or os.devnull, "wb") as sink:
+        started = time.monotonic()
+        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, env={**os.environ, **(environ or {})})
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    return Taken(process.returncode, time.monotonic() - started, usage.ru_utime + usage.ru_stime,
+                 usage.ru_maxrss / 1024)
