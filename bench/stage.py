@@ -69,11 +69,13 @@ class Taken:
     memory_mb: float
 
 
-def timed(command: Sequence[str], environ: Mapping[str, str] | None = None, log: Path | None = None) -> Taken:
-    """Run a command to its end; what it prints goes into the log."""
+def timed(command: Sequence[str], folder: Path, environ: Mapping[str, str] | None = None,
+          log: Path | None = None) -> Taken:
+    """Run a command in a folder to its end; what it prints goes into the log."""
     with open(log or os.devnull, "wb") as sink:
         started = time.monotonic()
-        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, env={**os.environ, **(environ or {})})
+        process = subprocess.Popen(command, stdout=sink, stderr=subprocess.STDOUT, cwd=folder,
+                                   env={**os.environ, **(environ or {})})
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     return Taken(process.returncode, time.monotonic() - started, usage.ru_utime + usage.ru_stime,
