@@ -53,3 +53,20 @@ def test_an_installed_copy_names_its_folder_and_reads_its_own_dataset(installed,
     assert Path(run(installed, "-m", "lm_eval_task", cwd=tmp_path)) == installed.resolve() / "lm_eval_task"
     code = "from lm_eval_task.harness import documents; print(len(documents('core')), len(documents('full')))"
     assert run(installed, "-c", code, cwd=tmp_path) == "91 851"
+
+
+@pytest.mark.parametrize("command", ["run", "report", "selftest", "measure", "generate"])
+def test_the_console_command_has_every_script(installed, tmp_path, command):
+    assert run(installed, "-m", "infranode_eval.console", command, "--help", cwd=tmp_path).startswith("usage:")
+
+
+def test_the_console_command_runs_the_main_job(installed, tmp_path):
+    out = run(installed, "-m", "infranode_eval.console", "run", "--out", str(tmp_path / "bm25.json"), cwd=tmp_path)
+    assert "set core: n 91, scored 91" in out
+    assert (tmp_path / "bm25.json").is_file()
+
+
+def test_an_unknown_console_command_is_one_line(installed, tmp_path):
+    done = subprocess.run([sys.executable, "-m", "infranode_eval.console", "fly"], cwd=tmp_path, text=True,
+                          capture_output=True, env=os.environ | {"PYTHONPATH": str(installed)})
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
