@@ -6,8 +6,8 @@ usage: python3 bench/endpoint.py [--port N] [--latency S] [--limit N --window S]
 
 Prints its base URL. Rates are shares of requests (0.02 = 2 %), drawn by a seed over the request's content and how often
 it has been seen: a retry of the same request draws again. GET /stats gives counts as JSON, POST /reset clears them:
-requests, answered, by kind of fault, contents answered more than once (double sends), requests inside a pause that
-a 429 asked for (early: those that come 0.1 s later or more, which were not under way), refusals in the worst pause. Drips send a body
+requests, answered, by kind of fault, contents answered more than once (double), refusals in the worst pause, requests
+inside a pause that a 429 asked for (early: 0.1 s after it or later, so that they were not under way). Drips send a body
 byte by byte, slow heads the headers; empties answer with nothing. One thread, raw asyncio protocol, standard library
 only, so that it costs the client little.
 """
@@ -88,7 +88,8 @@ class Stub:
     def stats(self) -> dict[str, float]:
         return {**self.counts, "contents": len(self.seen), "contents_answered": len(self.answered),
                 "answered": sum(self.answered.values()), "double": sum(n - 1 for n in self.answered.values()),
-                "most_in_flight": self.most_in_flight, "most_refused_in_a_pause": self.most_refused, "span_s": round(self.last - self.first, 4)}
+                "most_in_flight": self.most_in_flight, "most_refused_in_a_pause": self.most_refused,
+                "span_s": round(self.last - self.first, 4)}
 
     def clear(self) -> None:
         for counter in (self.counts, self.seen, self.answered):
@@ -141,7 +142,8 @@ class Connection(asyncio.Protocol):
         wait_s = stub.refused(now)
         if wait_s is not None:
             stub.counts["refused_429"] += 1
-            self.send(429, b'{"error": {"message": "slow down"}}', f"retry-after: {math.ceil(wait_s * 1000) / 1000:.3f}\r\n")
+            after = f"retry-after: {math.ceil(wait_s * 1000) / 1000:.3f}\r\n"
+            self.send(429, b'{"error": {"message": "slow down"}}', after)
             return
         stub.seen[content] += 1
         stub.in_flight += 1

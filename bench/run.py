@@ -25,8 +25,8 @@ from stage import ROOT, Stub, Taken, run_eval, timed, write_tasks
 
 sys.path.insert(0, str(ROOT))
 
-from lm_eval_task.prompt import prompt_text  # noqa: E402
-from lm_eval_task.tools import read_tools  # noqa: E402
+from lm_eval_task.prompt import prompt_text
+from lm_eval_task.tools import read_tools
 
 IN_FLIGHT, LATENCY_S = 64, 0.2
 BEGIN, END = "<!-- bench/run.py: begin -->", "<!-- bench/run.py: end -->"
@@ -58,7 +58,8 @@ from inspect_ai.solver import generate
 
 @task
 def stub():
-    return Task(json_dataset({file!r}, FieldSpec(input="prompt", target="target")), solver=generate(), scorer=includes())
+    rows = json_dataset({file!r}, FieldSpec(input="prompt", target="target"))
+    return Task(rows, solver=generate(), scorer=includes())
 """
 
 
@@ -159,8 +160,8 @@ def about(options: argparse.Namespace) -> list[str]:
     cores = sum(line.startswith("processor") for line in lines_of)
     versions = [f"{name} {_version(python, package)}" for name, package, python in
                 (("lm-eval", "lm_eval", options.lm_eval), ("inspect_ai", "inspect_ai", options.inspect)) if python]
-    return [", ".join([f"{cores} × {model}", f"Python {platform.python_version()}", *versions]) + ". Medians; "
-            "*sending* is the ideal time from the first request to the last (tasks / 64 × 0.2 s) over the measured one."]
+    return [", ".join([f"{cores} × {model}", f"Python {platform.python_version()}", *versions]) + ". Medians. "
+            "*sending*: the ideal time from the first request to the last (tasks / 64 × 0.2 s) over the measured one."]
 
 
 def _version(python: str, package: str) -> str:

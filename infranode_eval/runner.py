@@ -22,7 +22,6 @@ from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
 PROBED_ABOVE = 200       # a run that sends more tasks than that asks the first one alone
-PROBE_S = 2.0            # a refusal comes at once: a model that is still thinking then keeps nobody waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,8 @@ class Limits:
 
     rpm, tpm: requests and tokens a minute. retries: per request, after failures that may pass. stop_after_errors:
     failed tasks in a row that end the run. backoff_s: first wait before a retry, doubled each time up to 30 s,
-    jittered. max_wait_s: the longest that one request lets itself be put off by rate limits.
+    jittered. max_wait_s: the longest that one request lets itself be put off by rate limits. probe_s: how long the
+    first request of a long run keeps the others waiting; a refusal comes at once, a model that thinks takes its time.
     """
 
     concurrency: int = 8
@@ -41,6 +41,7 @@ class Limits:
     backoff_s: float = 0.5
     max_wait_s: float = 3600.0
     tpm: float | None = None
+    probe_s: float = 2.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ class Runner:
 
     def run(self, tasks: Sequence[Task], repeats: int = 1, show: Callable[[Progress], None] | None = None,
             grace_s: float = 2.0) -> list[Any]:
-        """Play every task `repeats` times; what `keep` made of each, in the order of the tasks, also after an early end.
+        """Play every task `repeats` times; what `keep` made of each, in the order of the tasks, ended early or not.
 
         show: called twice a second. grace_s: how long requests in flight may still finish after a stop.
         """
@@ -114,7 +115,7 @@ class Runner:
             probe = self._probe()
             if probe is not None:
                 self._start(threads, [probe], 1, self._judge_probe)
-                self._wait(threads, show, time.monotonic() + PROBE_S)
+                self._wait(threads, show, time.monotonic() + self.limits.probe_s)
             if not self.stopping.is_set():
                 rest = (unit for unit in self._units() if unit != probe)
                 self._start(threads, rest, min(self.limits.concurrency, len(self._kept)))
@@ -358,8 +359,8 @@ class Asker:
         except RateLimitedError:
             runner.pace.refused(ticket, error.retry_after or 0.0)
             if patience.refused_at is not None and runner.pace.answered_at < patience.refused_at:
-                runner.stop(f"nothing was answered for as long as --max-wait allows ({runner.limits.max_wait_s:g} s; the "
-                            f"endpoint asks for {error.retry_after:g} s more): {error}")
+                runner.stop(f"nothing was answered for as long as --max-wait allows ({runner.limits.max_wait_s:g} s), "
+                            f"and the endpoint asks for {error.retry_after:g} s more: {error}")
             raise
         runner.pace.refused(ticket, pause_s)
 

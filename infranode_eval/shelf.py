@@ -30,7 +30,7 @@ class Shelf:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)   # noqa: SIM115
         self._lock = threading.Lock()
         self._end = 0
 

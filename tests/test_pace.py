@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -91,7 +92,7 @@ def test_never_more_than_rpm_starts_in_any_minute_whatever_happens_meanwhile(rpm
         else:
             pace.answered(ticket)
     assert most_within_a_minute(times) <= rpm
-    assert min(b - a for a, b in zip(times, times[1:])) >= 60 / rpm - 1e-6, "evenly spaced"
+    assert min(b - a for a, b in pairwise(times)) >= 60 / rpm - 1e-6, "evenly spaced"
 
 
 def test_the_limit_holds_over_threads_on_the_real_clock() -> None:

@@ -30,6 +30,15 @@ def test_a_terminal_sees_count_rate_failures_and_time_left(progress: Progress, s
     assert stream.getvalue().endswith("\r\x1b[K")
 
 
+def test_the_forecast_follows_the_last_half_minute() -> None:
+    times = iter((0.0, 1.0, 31.0, 61.0))
+    stream = Terminal()
+    line = ProgressLine(stream, lambda: next(times))
+    for done in (500, 530, 560):    # 500 answers were in the journal
+        line.show(Progress(860, done, 0))
+    assert stream.getvalue().endswith("560/860 tasks, 1.0 a second, 300 s left")
+
+
 def test_anything_else_sees_nothing() -> None:
     stream = io.StringIO()
     line = ProgressLine(stream)

@@ -157,6 +157,30 @@ def test_nobody_sends_while_the_probe_is_in_flight() -> None:
     assert order[0] == 0 and sorted(order) == list(range(LONG))
 
 
+def test_a_probe_that_is_still_thinking_keeps_nobody_waiting_and_counts_as_in_flight() -> None:
+    done, most, inside, lock = threading.Event(), 0, 0, threading.Lock()
+
+    class Slow(ScriptedProvider):
+        def ask(self, messages: Messages, *more: Any) -> Answer:
+            nonlocal most, inside
+            with lock:
+                inside += 1
+                most = max(most, inside)
+            if question(messages) == 0:
+                assert done.wait(10), "the others were answered meanwhile"
+            elif question(messages) == LONG - 1:
+                done.set()
+            time.sleep(0.001)
+            with lock:
+                inside -= 1
+            return super().ask(messages, *more)
+
+    provider = Slow(lambda m: CALL)
+    played, _ = run(provider, LONG, Limits(4, probe_s=0.05))
+    assert outcomes(played) == ["ok"] * LONG and len(provider.requests) == LONG
+    assert most == 4
+
+
 def test_the_probe_is_the_first_task_that_has_no_answer(tmp_path: Path) -> None:
     journal = Journal.open(tmp_path / "j.jsonl", {})
     run(ScriptedProvider(lambda m: CALL), 3, journal=journal)
@@ -177,6 +201,30 @@ def test_a_pause_that_was_asked_for_uses_up_no_retry_and_is_kept() -> None:
 def test_a_pause_beyond_the_longest_wait_is_a_failure() -> None:
     (row,), _ = run(ScriptedProvider([RateLimitedError("zu lang", retry_after=99)]), 1, Limits(1, max_wait_s=10))
     assert (row.score.outcome, row.error) == ("infra_error", "RateLimitedError: zu lang")
+
+
+def test_an_endpoint_that_takes_few_at_a_time_gets_few_at_a_time() -> None:
+    inside, lock = 0, threading.Lock()
+
+    class Narrow(ScriptedProvider):
+        def ask(self, messages: Messages, *more: Any) -> Answer:
+            nonlocal inside
+            with lock:
+                inside += 1
+                crowd = inside
+            time.sleep(0.002 if crowd > 4 else 0.01)
+            with lock:
+                inside -= 1
+            if crowd > 4:
+                raise RateLimitedError("too many at once", retry_after=0.01)
+            return super().ask(messages, *more)
+
+    provider = Narrow(lambda m: CALL)
+    played, runner = run(provider, 200, Limits(32, retries=0, backoff_s=0.001))
+    pacing = runner.pace.to_json()
+    assert outcomes(played) == ["ok"] * 200 and len(provider.requests) == 200
+    assert pacing["pauses"] >= 2 and pacing["least_concurrency"] <= 8, pacing
+    assert pacing["refused"] <= 100, "32 at once for 200 tasks would be refused more often than answered"
 
 
 def test_during_a_shared_pause_nobody_sends() -> None:
