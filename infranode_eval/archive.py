@@ -47,10 +47,12 @@ class Row:
     prompt_tokens: int | None = None
 
     @classmethod
-    def from_json(cls, value: Any, mode: str = "prompt", tools: Toolset | None = None) -> Row:
+    def from_json(cls, value: Any, mode: str = "prompt", tools: Toolset | None = None,
+                  rules: Rules | None = None) -> Row:
         """mode, tools: those of the run, to read a reply once more where only that tells whether it was recovered.
 
-        Raise DataError for a row that lacks a field or holds a wrong one.
+        rules: what the run's other rows told, shared by them. Raise DataError for a row that lacks a field or holds a
+        wrong one.
         """
         if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
             raise DataError('a row is an object with a "task_id"')
@@ -61,14 +63,29 @@ class Row:
         # A reply is taken apart only where it can tell something, since a report may read a million rows.
         message = value.get("reply")
         told = isinstance(message, dict) and not (message.keys() == _PLAIN and isinstance(message["content"], str))
+        native = told and bool(parts_of(message).entries)
+        if score.labels and score.calls:
+            recovered = _recovered(score, value, native, mode, tools, {} if rules is None else rules)
+        else:
+            recovered = was_recovered(score, None, mode, tools)
         cut = score.outcome == "truncated" and isinstance(message, dict)
-        return cls(
-            intern(value["task_id"]), intern(category), repeat, score,
-            native=told and bool(parts_of(message).entries),
-            recovered=was_recovered(score, reply_of(value) if score.labels else None, mode, tools),
-            cut_in_reasoning=cut and cut_in_reasoning(score, message, usage),
-            cut_repeating=cut and cut_repeating(score, message),
-            prompt_tokens=prompt_tokens(usage) if usage else None)
+        return cls(intern(value["task_id"]), intern(category), repeat, score, native, recovered,
+                   cut and cut_in_reasoning(score, message, usage), cut and cut_repeating(score, message),
+                   prompt_tokens(usage) if usage else None)
+
+
+Rules = dict[tuple[bool, bool, tuple[str, ...]], "bool | None"]     # (native, readable, labels) → recovered
+
+
+def _recovered(score: Score, row: Mapping[str, Any], native: bool, mode: str, tools: Toolset | None,
+               rules: Rules) -> bool | None:
+    """As `was_recovered`, but labels name every rule that a reading took: what they mean is read from a reply once."""
+    if score.outcome in ("ok", "ok_recovered"):
+        return was_recovered(score, None, mode, tools)
+    key = (native, bool(score.parsed), score.labels)
+    if key not in rules:
+        rules[key] = was_recovered(score, reply_of(row), mode, tools)
+    return rules[key]
 
 
 _PLAIN = frozenset(("role", "content"))
@@ -215,7 +232,8 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
     hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
     offered = tools if tools is not None and hashes.get("tools") == tools.fingerprint else None
     try:
-        rows = tuple(Row.from_json(row, value["mode"], offered) for row in value["rows"])
+        rules: Rules = {}
+        rows = tuple([Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])
         _check_twins(rows)
     except DataError as error:
         raise DataError(str(error), path) from None

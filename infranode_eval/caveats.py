@@ -30,7 +30,7 @@ _FAILURE_CAUSES = {
 def caveats_of(run: Run, shares: Mapping[str, float | None], tools: Toolset | None) -> list[str]:
     """The lines for one run. shares: recovered and truncated. tools: those that may have been offered."""
     found = list(run.notes)
-    outcomes = Counter(row.score.outcome for row in run.rows)
+    outcomes = Counter([row.score.outcome for row in run.rows])
     if run.failed:
         found.append(_failures(run, outcomes))
     elif not run.complete:
@@ -57,10 +57,10 @@ def _failures(run: Run, outcomes: Mapping[str, int]) -> str:
 
 def _serving(run: Run, outcomes: Mapping[str, int], shares: Mapping[str, float | None],
              tools: Toolset | None) -> list[str]:
-    answered = [row for row in run.rows if not row.score.failed]
+    answered = [row for row in run.rows if row.score.call_match is not None]
     lost = _lost_tools(run, tools)
     found = [lost] if lost else []
-    parsed = sum(bool(row.score.parsed) for row in answered)
+    parsed = [row.score.parsed for row in answered].count(True)
     if answered and parsed < FEW_PARSED * len(answered):
         found.append(f"only {parsed / len(answered):.1%} of the answered rows could be read ({_unread(outcomes)}); "
                      f"likely cause: {_unread_cause(run, outcomes, lost)}")
@@ -69,7 +69,7 @@ def _serving(run: Run, outcomes: Mapping[str, int], shares: Mapping[str, float |
     if (shares["truncated"] or 0.0) > MANY_TRUNCATED:
         found.append(f"{shares['truncated']:.1%} of the answered rows were cut by the token budget: budget-limited, no "
                      f"rank; likely cause: {_budget_cause(run)}")
-    cut = sum(row.cut_in_reasoning for row in answered)
+    cut = [row.cut_in_reasoning for row in answered].count(True)
     if cut:
         found.append(budget_note(cut, *_budget(run)) + ", or switch reasoning off")
     return found + _one_outcome(run, outcomes, lost)
@@ -79,7 +79,7 @@ def _lost_tools(run: Run, tools: Toolset | None) -> str | None:
     """The endpoint's own count says that the prompt cannot have held the tools."""
     if tools is None or run.hashes.get("tools") != tools.fingerprint:
         return None
-    lost = lost_prompt(run.mode, tools, (row.prompt_tokens for row in run.rows))
+    lost = lost_prompt(run.mode, tools, [row.prompt_tokens for row in run.rows])
     if lost is None:
         return None
     why = "the chat template does not render tools (llama.cpp: --jinja; elsewhere a template with tools)" \

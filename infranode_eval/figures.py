@@ -134,7 +134,7 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         spread=spread, method=method, categories=_categories(run.rows),
         hard=_hard(run.rows, known, tasks) if ids and ids <= tasks.keys() else None,
         outcomes=outcomes, fates=_fates(run.rows, outcomes),
-        shares=_shares(run.rows), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
+        shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(run.rows) if repeats > 1 else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
@@ -205,15 +205,16 @@ def _fates(rows: Sequence[Row], outcomes: Mapping[str, int]) -> Mapping[str, int
     return {name: found[name] for name in (*FATES, UNKNOWN)}
 
 
-def _shares(rows: Sequence[Row]) -> dict[str, float | None]:
-    answered = [row for row in rows if not row.score.failed]
-    if any(row.score.outcome == UNKNOWN for row in answered):
+def _shares(rows: Sequence[Row], outcomes: Mapping[str, int]) -> dict[str, float | None]:
+    answered = sum(count for outcome, count in outcomes.items() if outcome not in FAILURES)
+    if UNKNOWN in outcomes or not answered:
         return dict.fromkeys(("native", "recovered", "malformed", "truncated"))
+    native = sum([row.native and row.score.call_match is not None for row in rows])
     return {
-        "native": mean(row.native for row in answered),
-        "recovered": mean(row.recovered for row in answered if row.recovered is not None),
-        "malformed": mean(row.score.outcome == "malformed_call" for row in answered),
-        "truncated": mean(row.score.outcome == "truncated" for row in answered),
+        "native": native / answered,
+        "recovered": mean([row.recovered for row in rows if row.recovered is not None]),
+        "malformed": outcomes.get("malformed_call", 0) / answered,
+        "truncated": outcomes.get("truncated", 0) / answered,
     }
 
 
