@@ -148,3 +148,14 @@ def test_unreadable_files_are_one_line(tmp_path, content, message):
     with pytest.raises(DataError, match=message) as caught:
         archive.read_json(path)
     assert "\n" not in str(caught.value)
+
+
+def test_what_labels_mean_is_read_from_a_reply_once(make_result, answer, toolset):
+    """Wrong calls in a fence (a note) and in a format of their own (a recovery): two readings for forty rows."""
+    wrong = '{"name": "weather", "arguments": {"slug": "trier"}}'
+    value = make_result(lambda t: Reply.from_text(f"```json\n{wrong}\n```" if "koeln" in t.task_id
+                                                  else f"<tool_call>{wrong}</tool_call>"))
+    rules: dict = {}
+    shared = [archive.Row.from_json(row, "prompt", toolset, rules) for row in value["rows"]]
+    assert shared == [archive.Row.from_json(row, "prompt", toolset) for row in value["rows"]]
+    assert len(shared) == 40 and sorted(rules.values()) == [False, True]
