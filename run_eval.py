@@ -55,8 +55,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json")
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
-    p.add_argument("--rpm", type=_above_zero, metavar="N", help="requests a minute, evenly spaced; default: no limit")
-    p.add_argument("--tpm", type=_above_zero, metavar="N", help="tokens a minute, estimated, then as billed")
+    p.add_argument("--rpm", type=_limit, metavar="N", help="requests a minute, evenly spaced; default: no limit")
+    p.add_argument("--tpm", type=_limit, metavar="N", help="tokens a minute, estimated, then as billed")
     p.add_argument("--max-wait", type=_above_zero, default=3600.0, metavar="S",
                    help="how long a request may be put off by rate limits; default: 3600")
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
@@ -98,6 +98,10 @@ def _whole(least: int) -> Callable[[str], int]:
 
 def _above_zero(text: str) -> float:
     return _number(text, lambda x: 0 < x <= 1e6, "a number above 0")
+
+
+def _limit(text: str) -> float:
+    return _number(text, lambda x: 0 < x <= 1e12, "a number above 0")
 
 
 def _temperature(text: str) -> float:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from lm_eval_task.errors import ProviderError, RateLimitedError
 
@@ -25,13 +26,13 @@ class Patience:
     failures: int = 0
     refusals: int = 0
     refused_at: float | None = None
-    jitter: random.Random = field(default_factory=random.Random)
+    uniform: Callable[[float, float], float] = random.uniform
 
     def after_failure(self, error: ProviderError) -> float:
         """Seconds to wait before the next attempt. Raise the error itself if there is none."""
         if not error.retryable or self.failures >= self.retries:
             raise error
-        wait_s = min(LONGEST_BACKOFF_S, self.backoff_s * 2 ** self.failures) * self.jitter.uniform(0.5, 1.5)
+        wait_s = min(LONGEST_BACKOFF_S, self.backoff_s * 2 ** self.failures) * self.uniform(0.5, 1.5)
         self.failures += 1
         return wait_s
 

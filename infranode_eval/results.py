@@ -113,6 +113,7 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
     if not deterministic:
         row |= {"served_model": answer.model, "usage_raw": answer.usage, "keys": list(played.keys)}
         row |= {"finish_reason_raw": answer.finish_reason_raw} if answer.finish_reason_raw is not None else {}
+        row |= {"served_by": answer.served_by} if answer.served_by is not None else {}
         row |= {"deviations": list(answer.deviations)} if answer.deviations else {}
     return row
 
@@ -289,4 +290,5 @@ def entries_of(result: Mapping[str, Any]) -> list[Entry]:
 def _answer_of(row: Mapping[str, Any]) -> Answer:
     """Rows of older files hold the counts as received under `usage`."""
     return Answer(row["reply"], row["finish_reason"], row.get("usage_raw", row["usage"]), row["latency_s"],
-                  row["served_model"], row.get("finish_reason_raw"), tuple(row.get("deviations", ())))
+                  row["served_model"], row.get("finish_reason_raw"), tuple(row.get("deviations", ())),
+                  row.get("served_by"))

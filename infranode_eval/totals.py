@@ -32,6 +32,7 @@ class Totals:
     latencies: array[float] = field(default_factory=lambda: array("d"))
     finish_reasons: Counter[str] = field(default_factory=Counter)
     served_models: Counter[str] = field(default_factory=Counter)
+    served_by: Counter[str] = field(default_factory=Counter)
     attempts: int = 0
 
     def add(self, row: Mapping[str, Any]) -> None:
@@ -49,6 +50,8 @@ class Totals:
         self.finish_reasons[row["finish_reason"] or "none"] += 1
         if row.get("served_model"):
             self.served_models[row["served_model"]] += 1
+        if row.get("served_by"):
+            self.served_by[row["served_by"]] += 1
 
     def to_json(self, tariff: Tariff | None = None) -> dict[str, Any]:
         """The `totals` of a results file."""
@@ -56,7 +59,7 @@ class Totals:
         return {**self.tokens, "rows_with_usage": self.with_usage, "latency_p50_s": quantile(ordered, 0.5),
                 "latency_p95_s": quantile(ordered, 0.95), "finish_reasons": _by_count(self.finish_reasons),
                 "attempts": self.attempts, "served_models": _by_count(self.served_models),
-                "cost": self._cost(tariff)}
+                "served_by": _by_count(self.served_by), "cost": self._cost(tariff)}
 
     def _cost(self, tariff: Tariff | None) -> dict[str, Any] | None:
         """Of the rows that tell their tokens; input from a cache at its own price where there is one."""

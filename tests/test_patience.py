@@ -8,15 +8,8 @@ from infranode_eval.patience import Patience
 from lm_eval_task.errors import AuthError, EmptyReplyError, InfraError, ProviderError, RateLimitedError
 
 
-class Even:
-    """No jitter."""
-
-    def uniform(self, low: float, high: float) -> float:
-        return (low + high) / 2
-
-
 def patience(retries: int = 3, max_wait_s: float = 100.0) -> Patience:
-    return Patience(retries, 0.5, max_wait_s, jitter=Even())
+    return Patience(retries, 0.5, max_wait_s, uniform=lambda low, high: (low + high) / 2)
 
 
 def test_waits_double_up_to_half_a_minute() -> None:

@@ -153,6 +153,16 @@ def test_the_price_is_the_given_one_else_the_listed_one(plan: Plan, expected: An
                         tariff.source)) == expected
 
 
+@pytest.mark.parametrize("reaction", [
+    React(completion("Hallo.") | {"provider": "Fireworks"}),
+    React(completion("Hallo."), headers={"X-Inference-Provider": "Fireworks"})], ids=["OpenRouter", "Hugging Face"])
+def test_whom_a_router_asked_is_kept_over_a_resume(reaction: React) -> None:
+    _, before = ran(reaction=reaction)
+    assert before["rows"][0]["served_by"] == "Fireworks" and before["totals"]["served_by"] == {"Fireworks": 2}
+    sent, after = ran("--resume", reaction=reaction)
+    assert not sent and after["rows"] == before["rows"]
+
+
 def test_totals_stand_in_the_file() -> None:
     _, result = ran("--price-in", "1", "--price-out", "2")
     totals = result["totals"]

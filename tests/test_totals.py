@@ -26,12 +26,14 @@ def totals(*rows: dict[str, Any]) -> Totals:
 
 
 def test_sums_counts_and_quantiles() -> None:
-    made = totals(row(usage(100, 10, 60), 1.0, served_model="a"), row(usage(200, 20), 3.0, served_model="b"),
+    made = totals(row(usage(100, 10, 60), 1.0, served_model="a"),
+                  row(usage(200, 20), 3.0, served_model="b", served_by="x"),
                   row(None, None, attempts=4, finish_reason=None), row(usage(50, None), 2.0, served_model="a"),
                   row(None, None, reply=None, attempts=5, served_model=None)).to_json()
     assert made == {"input_tokens": 350, "output_tokens": 30, "cached_tokens": 60, "reasoning_tokens": None,
                     "rows_with_usage": 2, "latency_p50_s": 2.0, "latency_p95_s": 2.9, "attempts": 12,
-                    "finish_reasons": {"stop": 3, "none": 1}, "served_models": {"a": 2, "b": 1}, "cost": None}
+                    "finish_reasons": {"stop": 3, "none": 1}, "served_models": {"a": 2, "b": 1}, "served_by": {"x": 1},
+                    "cost": None}
 
 
 @pytest.mark.parametrize(("price", "amount", "reason"), [

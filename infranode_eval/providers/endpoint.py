@@ -99,7 +99,7 @@ class Endpoint:
             raw = f"{raw}: {read.explained}"
         return Answer(read.message, finish_reason, read.usage if isinstance(read.usage, dict) else None,
                       round(response.latency_s, 4), read.model if isinstance(read.model, str) else None,
-                      raw if raw != finish_reason else None, deviations(asked.without))
+                      raw if raw != finish_reason else None, deviations(asked.without), _upstream(response, body))
 
     def _decoded(self, response: Response) -> Any:
         """The body's value; a stream of events becomes the body that they add up to."""
@@ -121,6 +121,12 @@ class Endpoint:
         if self._adaptation.learn(failure, error, asked.without | unsent):
             raise Adapted(str(failure), status=response.status)
         raise failure
+
+
+def _upstream(response: Response, body: Mapping[str, Any]) -> str | None:
+    """Whom a router asked: OpenRouter says it in the body, Hugging Face in a header."""
+    named = body.get("provider") or response.headers.get("x-inference-provider")
+    return named[:100] if isinstance(named, str) else None
 
 
 def _headers(wire: Wire, options: ProviderOptions) -> dict[str, str]:

@@ -38,7 +38,8 @@ class Answer:
     message: the chat message as received, in the vendor's own shape. finish_reason: in OpenAI's words;
     finish_reason_raw: as received, where that differs. usage: the endpoint's token counts as received. latency_s:
     seconds from sending to the last byte of the attempt that succeeded. model: the id that the endpoint names.
-    deviations: what had to be sent otherwise than asked for (adaptation.py). None where unknown.
+    deviations: what had to be sent otherwise than asked for (adaptation.py). served_by: whom a router asked. None where
+    unknown.
     """
 
     message: Mapping[str, Any]
@@ -48,11 +49,13 @@ class Answer:
     model: str | None = None
     finish_reason_raw: str | None = None
     deviations: tuple[str, ...] = ()
+    served_by: str | None = None
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Answer:
         return cls(value["message"], value.get("finish_reason"), value.get("usage"), value.get("latency_s"),
-                   value.get("model"), value.get("finish_reason_raw"), tuple(value.get("deviations", ())))
+                   value.get("model"), value.get("finish_reason_raw"), tuple(value.get("deviations", ())),
+                   value.get("served_by"))
 
     def to_json(self) -> dict[str, Any]:
         value = {"message": self.message, "finish_reason": self.finish_reason, "usage": self.usage,
@@ -61,6 +64,8 @@ class Answer:
             value["finish_reason_raw"] = self.finish_reason_raw
         if self.deviations:
             value["deviations"] = list(self.deviations)
+        if self.served_by is not None:
+            value["served_by"] = self.served_by
         return value
 
     @property
