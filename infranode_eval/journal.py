@@ -57,19 +57,17 @@ def read_journal(path: Path) -> tuple[dict[str, Any], list[Entry]]:
 
     A torn last line (no line end) is dropped. Raise DataError with file and line for anything else that is broken.
     """
+    rows: list[Any] = []
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:   # line by line: a long run's journal is large
+            for number, line in enumerate(file, 1):
+                if line.endswith(b"\n"):
+                    row = json.loads(line)
+                    rows.append(Entry.from_json(row) if number > 1 else _header(row))
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", path) from None
-    lines = data.split(b"\n")[:-1]
-    rows: list[Any] = []
-    for number, line in enumerate(lines, 1):
-        try:
-            row = json.loads(line)
-            rows.append(Entry.from_json(row) if number > 1 else _header(row))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            raise DataError("is no line of a journal; delete the line, or start anew with --force", path, number) \
-                from None
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise DataError("is no line of a journal; delete the line, or start anew with --force", path, number) from None
     return (rows[0], rows[1:]) if rows else ({}, [])
 
 
@@ -135,7 +133,11 @@ class Journal:
 
 def _whole_lines(path: Path) -> int:
     """Length in bytes up to the last line end."""
-    return path.read_bytes().rfind(b"\n") + 1
+    whole = 0
+    with path.open("rb") as file:
+        for line in file:
+            whole += len(line) if line.endswith(b"\n") else 0
+    return whole
 
 
 def _open_locked(path: Path) -> int:

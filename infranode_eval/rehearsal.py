@@ -69,7 +69,7 @@ def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
         return None
     witness = _Witness()
     with contextlib.suppress(_Seen):
-        ready.suite.play(asked[0], witness, ready.setup)
+        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id))
     return ready.provider.preview(*witness.request) if witness.request else None
 
 

@@ -120,6 +120,13 @@ def test_the_text_of_a_prompt_changes_with_them() -> None:
     assert result["rows"][0]["outcome"] == "ok"
 
 
+def test_a_dry_run_shows_the_order_of_its_first_task(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_eval.main(["--base-url", "http://127.0.0.1:9", "--model", "m", "--tasks", "t.jsonl", "--mode", "native",
+                          "--shuffle-tools", "5", "--seed", "3", "--dry-run"]) == 0
+    body = json.loads("{" + capsys.readouterr().out.partition("\n{")[2])
+    assert [tool["function"]["name"] for tool in body["tools"]] == order(5, "one") and body["seed"] == 3
+
+
 @pytest.mark.parametrize("mode", ["prompt", "native"])
 def test_a_setup_asks_what_the_prompt_module_says(mode: str) -> None:
     setup = Setup.of(mode, TOOLS, Sampling(160))
