@@ -39,6 +39,6 @@ def test_a_rate_limit_costs_one_refusal_a_request_in_flight_and_no_time(tmp_path
     assert done.returncode == 0, done.stderr
     assert (stats["answered"], stats["double"], stats["early"]) == (60, 0, 0)
     assert stats["most_refused_in_a_pause"] <= 8
-    assert stats["span_s"] <= 2.5, stats
+    assert stats["span_s"] < 3.0, stats   # one window more would be 3
     pacing = json.loads((tmp_path / "r.json").read_text("utf-8"))["totals"]["pacing"]
     assert pacing["refused"] == stats["refused_429"] and pacing["pauses"] == stats["pauses"]
