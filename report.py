@@ -30,29 +30,29 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from infranode_eval.archive import is_harness_output, read_json
 from infranode_eval.budget import read_prices
-from infranode_eval.comparison import compare
-from infranode_eval.comparison_tables import comparison_json, comparison_sections, flip_json
-from infranode_eval.conformance import check_file
-from infranode_eval.confusions import confusion_lines, confusion_of, confusion_section
-from infranode_eval.drilldown import Case, case_json, case_lines, cases_of, unknown_task
-from infranode_eval.exhibits import Exhibit, best_files, exhibits_of, without_rows
-from infranode_eval.export import TABLES, csv_text, json_text, report_csv, report_json
-from infranode_eval.figures import Summary, summarise
-from infranode_eval.gates import Gate, broken_gates, worse_than
 from infranode_eval.harmless import clean
-from infranode_eval.harness_output import verdicts_from_harness
-from infranode_eval.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
-from infranode_eval.page import html_page, page_path, write_page
-from infranode_eval.plots import write_plots
-from infranode_eval.published import published_section, read_published
-from infranode_eval.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
+from infranode_eval.reports.archive import is_harness_output, read_json
+from infranode_eval.reports.comparison import compare
+from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
+from infranode_eval.reports.conformance import check_file
+from infranode_eval.reports.confusions import confusion_lines, confusion_of, confusion_section
+from infranode_eval.reports.drilldown import Case, case_json, case_lines, cases_of, unknown_task
+from infranode_eval.reports.exhibits import Exhibit, best_files, exhibits_of, without_rows
+from infranode_eval.reports.export import TABLES, csv_text, json_text, report_csv, report_json
+from infranode_eval.reports.figures import Summary, summarise
+from infranode_eval.reports.gates import Gate, broken_gates, worse_than
+from infranode_eval.reports.harness_output import verdicts_from_harness
+from infranode_eval.reports.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
+from infranode_eval.reports.page import html_page, page_path, write_page
+from infranode_eval.reports.plots import write_plots
+from infranode_eval.reports.published import published_section, read_published
+from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
+from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.taskbook import MOST_RUNS
+from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.results import write_result
-from infranode_eval.sections import report_sections
 from infranode_eval.tables import FORMATS, render
-from infranode_eval.taskbook import MOST_RUNS
-from infranode_eval.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, UsageError
 from lm_eval_task.tools import Toolset, read_tools

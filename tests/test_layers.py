@@ -126,15 +126,15 @@ def test_providers_of_endpoints_know_records_and_errors_only() -> None:
 # Packages outside the standard library: who may import them, and whether only inside a function.
 THIRD_PARTY = {
     "httpx": (("infranode_eval.infranode", "generate"), "talks to InfraNode"),
-    "jsonschema": (("infranode_eval.generator", "infranode_eval.conformance", "generate"), "checks data files"),
+    "jsonschema": (("infranode_eval.generator", "infranode_eval.reports.conformance", "generate"), "checks data files"),
     "datasets": (("lm_eval_task.harness",), "lm-eval wants its documents in one"),
     "transformers": (("infranode_eval.tokens",), "counts tokens"),
     "tokenizers": (("infranode_eval.tokens",), "counts tokens"),
     "tiktoken": (("infranode_eval.tokens",), "counts tokens"),
     "gguf": (("infranode_eval.tokens",), "counts tokens"),
-    "jinja2": (("infranode_eval.page",), "lays out the page"),
-    "markupsafe": (("infranode_eval.page", "infranode_eval.words"), "comes with jinja2 and escapes"),
-    "matplotlib": (("infranode_eval.plots",), "draws pictures"),
+    "jinja2": (("infranode_eval.reports.page",), "lays out the page"),
+    "markupsafe": (("infranode_eval.reports.page", "infranode_eval.reports.words"), "comes with jinja2 and escapes"),
+    "matplotlib": (("infranode_eval.reports.plots",), "draws pictures"),
 }
 
 

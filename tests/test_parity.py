@@ -5,13 +5,13 @@ import random
 
 import pytest
 
-from infranode_eval.archive import find_results, read_json, run_from_json
 from infranode_eval.equivalences import equivalences
-from infranode_eval.figures import summarise
-from infranode_eval.harness_output import runs_from_harness
 from infranode_eval.mutations import mutations
 from infranode_eval.providers.protocol import Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
+from infranode_eval.reports.archive import find_results, read_json, run_from_json
+from infranode_eval.reports.figures import summarise
+from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.results import Description, result_of, write_result
 from infranode_eval.runner import Limits, Runner
 from infranode_eval.suites import Setup, single

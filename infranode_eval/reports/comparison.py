@@ -1,0 +1,270 @@
+"""Two runs over the same tasks, compared task by task: what flipped, and whether that is more than chance.
+
+Pure. Strict: a failure is not solved. Which test is used where: specification, scoring, Aggregates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from infranode_eval.reports.archive import Row, Run
+from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
+from infranode_eval.reports.tiers import paired_p
+from infranode_eval.statistics import (
+    Interval,
+    PairedTest,
+    Pairs,
+    cluster_bootstrap,
+    exact_is_shown,
+    mcnemar,
+    mcnemar_exact,
+    paired_difference,
+    smallest_detectable_difference,
+)
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import Task
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """A task that one run solves more often than the other. change: share of repeats, second minus first, -1 to 1."""
+
+    task_id: str
+    category: str
+    change: float
+    first: Row
+    second: Row
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tasks of a category: how many, and how many each run solves (a part of a task where repeats differ)."""
+
+    n: int
+    first: float
+    second: float
+    gained: int
+    lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`second` beside `first`; differences are second minus first.
+
+    n: common tasks. answered: those that both runs answered, and what each solves of them. gained, lost: flips.
+    difference: of call_match, `method` says how its interval was made. corrected, exact: McNemar's test, None with
+    repeats. p: of the test that decides, named in `test`. detectable: the smallest difference that such pairs show with
+    80 % power, None if none is; discordant: the share of tasks that it is for. notes: what else a reader must know.
+    """
+
+    first: Run
+    second: Run
+    n: int
+    whole: Part
+    answered: Part
+    parts: Mapping[str, Part]
+    flips: tuple[Flip, ...]
+    difference: Interval
+    method: str
+    corrected: PairedTest | None
+    exact: float | None
+    p: float
+    test: str
+    detectable: float | None
+    discordant: float
+    notes: tuple[str, ...]
+
+    @property
+    def gained(self) -> list[Flip]:
+        return [f for f in self.flips if f.change > 0]
+
+    @property
+    def lost(self) -> list[Flip]:
+        return [f for f in self.flips if f.change < 0]
+
+
+def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool = False) -> Comparison:
+    """Compare two runs. common: over the tasks that both sets hold with the same question, where the sets differ.
+
+    Raise DataError if the runs cannot be paired: other mode, tools or tasks, or no rows.
+    """
+    first, second = _named(first, sets), _named(second, sets)
+    ids = _paired_ids(first, second, sets, common)
+    known = set_of(first, sets) or set_of(second, sets)
+    one, other = _rows(first, ids), _rows(second, ids)
+    flips = _flips(one, other)
+    categories = {key: rows[0].category for key, rows in one.items()}
+    templates = clusters_of(known) if known else {}
+    clusters = {key: templates.get(key, key) for key in ids}
+    repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
+    answered = [key for key in ids if not any(r.score.failed for r in (*one[key], *other[key]))]
+    pairs = Pairs.of([_share(other[key]) == 1 for key in ids], [_share(one[key]) == 1 for key in ids])
+    differences = [_share(other[key]) - _share(one[key]) for key in ids]
+    if repeated or templates:
+        difference, method = _clustered(differences, list(clusters.values()), one), "cluster bootstrap"
+        p = paired_p(list(map(_share, other.values())), list(map(_share, one.values())), [1.0] * len(ids),
+                     list(clusters.values()))
+        test = "paired test by clusters" if templates else "paired test by tasks"
+    else:
+        difference, method = paired_difference(pairs), "Newcombe"
+        small = exact_is_shown(pairs.first_only, pairs.second_only)
+        p = mcnemar_exact(pairs.first_only, pairs.second_only) if small \
+            else mcnemar(pairs.first_only, pairs.second_only).p
+        test = "McNemar, exact" if small else "McNemar, continuity-corrected"
+    discordant = len(flips) / len(ids)
+    parts = {category: _part([key for key in ids if categories[key] == category], one, other)
+             for category in dict.fromkeys(categories.values())}
+    return Comparison(
+        first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips, difference, method,
+        None if repeated else mcnemar(pairs.first_only, pairs.second_only),
+        None if repeated else mcnemar_exact(pairs.first_only, pairs.second_only), p, test,
+        smallest_detectable_difference(len(ids), discordant), discordant,
+        _notes(first, second, len(ids), bool(templates)))
+
+
+def _named(run: Run, sets: Sequence[TaskSet]) -> Run:
+    """The run with the hash of its tasks, which a shortened run of lm-eval cannot tell itself."""
+    known = set_of(run, sets)
+    return replace(run, hashes={**run.hashes, "tasks": known.fingerprint}) if known else run
+
+
+def _clustered(differences: Sequence[float], clusters: Sequence[str], one: Mapping[str, Sequence[Row]]) -> Interval:
+    """The mean difference; runs that solve the very same are as far apart as their clusters let us know."""
+    if any(differences):
+        return cluster_bootstrap(zip(clusters, differences, strict=True))
+    count = len(set(clusters))
+    solved = round(count * sum(map(_share, one.values())) / len(one))
+    return paired_difference(Pairs(solved, 0, 0, count - solved))
+
+
+def _rows(run: Run, ids: Sequence[str]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {key: [] for key in ids}
+    for row in run.rows:
+        if row.task_id in found:
+            found[row.task_id].append(row)
+    return found
+
+
+def _share(rows: Sequence[Row]) -> float:
+    return sum(bool(row.score.call_match) for row in rows) / len(rows)
+
+
+def _part(ids: Sequence[str], one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]]) -> Part:
+    shares = [(_share(one[key]), _share(other[key])) for key in ids]
+    return Part(len(ids), sum(a for a, _ in shares), sum(b for _, b in shares),
+                sum(b > a for a, b in shares), sum(b < a for a, b in shares))
+
+
+def _flips(one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]]) -> tuple[Flip, ...]:
+    """In the order of the tasks; with repeats the rows shown are the first of each run that tell the difference."""
+    found = []
+    for key, rows in one.items():
+        change = _share(other[key]) - _share(rows)
+        if change:
+            found.append(Flip(key, rows[0].category, change, _example(rows, change < 0),
+                              _example(other[key], change > 0)))
+    return tuple(found)
+
+
+def _example(rows: Sequence[Row], solved: bool) -> Row:
+    return next((row for row in rows if bool(row.score.call_match) is solved), rows[0])
+
+
+# --- may they be paired? ----------------------------------------------------------------------------------------------
+
+def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools", "mode", "suite")) -> list[str]:
+    """What keeps two runs from being compared, in words: "mode prompt / native"."""
+    values = [{"tasks": _short(run.hashes.get("tasks")), "tools": _short(run.hashes.get("tools")),
+               "prompt": _short(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite, "set-up": run.setup,
+               "scorer version": run.scorer_version} for run in (first, second)]
+    return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
+            for name in names if values[0][name] != values[1][name]]
+
+
+def _short(hash_: str | None) -> str:
+    return hash_[:12] if hash_ else "unknown"
+
+
+def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) -> list[str]:
+    """The ids of the tasks to pair, in the order of the first run."""
+    pair = f"{first.path} and {second.path}"
+    for run in (first, second):
+        if not run.rows:
+            raise DataError("holds numbers only, no rows to pair (lm_eval: --log_samples)", run.path)
+    differ = differing(first, second, ("tools", "mode", "suite") if common else ("tasks", "tools", "mode", "suite"))
+    if differ:
+        only_tasks = len(differ) == 1 and differ[0].startswith("tasks")
+        hint = "; --common compares the tasks that both hold" if only_tasks else ""
+        raise DataError(f"{pair} cannot be compared, they differ in {', '.join(differ)}{hint}")
+    theirs = {row.task_id for row in second.rows}
+    ids = [key for key in dict.fromkeys(row.task_id for row in first.rows) if key in theirs]
+    if common and differing(first, second, ("tasks",)):
+        questions = [_tasks(run, sets) for run in (first, second)]
+        ids = [key for key in ids if _asks_the_same(questions[0].get(key), questions[1].get(key))]
+    if not ids:
+        raise DataError(f"{pair} have no task in common")
+    return ids
+
+
+def _asks_the_same(one: Task | None, other: Task | None) -> bool:
+    """The same question with the same right answers: a changed gold makes another task."""
+    return one is not None and other is not None \
+        and (one.question, one.alternatives) == (other.question, other.alternatives)
+
+
+def _tasks(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
+    known = set_of(run, sets)
+    tasks = known.tasks if known else run.tasks
+    if not tasks:
+        raise DataError(f"its tasks (hash {_short(run.hashes.get('tasks'))}) are not known, so questions cannot be "
+                        "compared; give them with --tasks FILE, once for each version", run.path)
+    return tasks
+
+
+def _notes(first: Run, second: Run, n: int, clustered: bool) -> tuple[str, ...]:
+    found = [f"they also differ in {', '.join(differ)}: the difference may come from that"
+             for differ in [differing(first, second, ("set-up", "prompt"))] if differ]
+    found += [f"judged by other rules, {differ[0]}: judge both again with report.py --rescore before believing it"
+              for differ in [differing(first, second, ("scorer version",))] if differ]
+    for run in (first, second):
+        tasks = len({row.task_id for row in run.rows})
+        if tasks > n:
+            found.append(f"{run.path}: {tasks - n} of its {tasks} tasks are left out, the other run does not hold them")
+        if run.failed:
+            found.append(f"{run.path}: {run.failed} of {run.n} rows are failures without an answer, counted as not "
+                         "solved")
+    if clustered:
+        found.append("tasks made from one template stand or fall together: McNemar's test takes them for independent "
+                     "and finds too much, so the test by clusters decides")
+    return tuple(found)
+
+
+# --- in plain words ---------------------------------------------------------------------------------------------------
+
+def sentence(found: Comparison, names: tuple[str, str]) -> str:
+    """What the comparison says, for people who do not read p values."""
+    first, second = found.whole.first, found.whole.second
+    scores = f"({_number(second)} against {_number(first)} of {found.n})"
+    p = f"{p_text(found.p)}, {found.test}"
+    if not found.flips:
+        return f"{names[1]} and {names[0]} solve the same tasks {scores}."
+    if abs(second - first) < 1e-9:
+        return (f"{names[1]} and {names[0]} solve equally many tasks {scores}, but not the same ones: "
+                f"{len(found.gained)} gained, {len(found.lost)} lost.")
+    more = abs(second - first)
+    words = "more" if second > first else "fewer"
+    judged = "that is more than chance" if found.p < LEVEL else f"with {found.n} tasks that is not more than chance"
+    tasks = "task" if _number(more) == "1" else "tasks"
+    return f"{names[1]} solves {_number(more)} {tasks} {words} than {names[0]} {scores}; {judged} ({p})."
+
+
+def p_text(p: float) -> str:
+    """A p value as people write it."""
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.3g}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if abs(value - round(value)) < 1e-9 else f"{value:.1f}"

@@ -1,0 +1,155 @@
+"""One task under the lens: the question, what is right, and for each run what came back, how it was read and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.harmless import clean
+from infranode_eval.reports.archive import Row, Run, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.exhibits import Evidence, evidence_of
+from infranode_eval.reports.harness_output import replies_from_harness
+from infranode_eval.reports.tasksets import TaskSet, set_of
+from lm_eval_task.errors import DataError
+from lm_eval_task.records import Call, Score, Task
+from lm_eval_task.tools import Toolset
+
+_SUGGESTED = 8          # ids in one line
+_MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "lenient_call_match")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One row of one run, with what its reply held; task: None where the file and the known sets do not hold it."""
+
+    run: Run
+    row: Row
+    evidence: Evidence
+    task: Task | None
+
+
+def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset) -> tuple[list[Case], set[str]]:
+    """(the rows of a task in a file, every task id in it). Raise DataError for a broken file."""
+    value = read_json(path)
+    if is_harness_output(value):
+        found = replies_from_harness(value, path, tools)
+        stored = [(run, [{"reply": reply.message} for reply in replies]) for run, replies in found]
+    else:
+        stored = [(run_from_json(value, path, tools), value["rows"])]
+    cases: list[Case] = []
+    ids: set[str] = set()
+    for run, raw in stored:
+        known = set_of(run, sets)
+        tasks = known.tasks if known else run.tasks
+        ids |= {row.task_id for row in run.rows}
+        cases += [Case(run, row, evidence_of(seen), tasks.get(task_id))
+                  for row, seen in zip(run.rows, raw, strict=True) if row.task_id == task_id]
+    return cases, ids
+
+
+def unknown_task(task_id: str, ids: Iterable[str]) -> DataError:
+    """The error for an id that no run holds, with ids that begin like it or hold it."""
+    ids = sorted(set(ids))
+    found = [i for i in ids if i.startswith(task_id)] or [i for i in ids if task_id in i] \
+        or [i for i in ids if i.startswith(task_id.partition("-")[0])]
+    more = f" and {len(found) - _SUGGESTED} more" if len(found) > _SUGGESTED else ""
+    hint = f"; did you mean {', '.join(found[:_SUGGESTED])}{more}?" if found else "; ids stand in tasks.jsonl"
+    return DataError(f"no run holds a task {task_id!r}{hint}")
+
+
+# --- as text ----------------------------------------------------------------------------------------------------------
+
+def case_lines(cases: Sequence[Case]) -> Iterator[str]:
+    """What people read, task by task where golds differ between versions; every line is harmless for a terminal."""
+    shown: list[Task | None] = []
+    for case in cases:
+        if not any(_same(case.task, other) for other in shown):
+            shown.append(case.task)
+    for number, task in enumerate(shown):
+        yield from [""] * bool(number)
+        yield from _task_lines(cases[0].row, task)
+        for case in cases:
+            if _same(case.task, task):
+                yield ""
+                yield from _case_lines(case)
+
+
+def _same(one: Task | None, other: Task | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return (one.question, one.alternatives) == (other.question, other.alternatives)
+
+
+def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
+    kind = (row.category or "no category") + (f", set {task.set}" if task and task.set else "")
+    yield clean(f"task      {row.task_id} ({kind})")
+    if task is None:
+        yield "question  not known: the run's tasks are in no known set; give them with --tasks"
+        return
+    yield clean(f"question  {task.question}")
+    yield clean(f"expected  {_calls(task.expected)}")
+    for accepted in task.accept:
+        yield clean(f"accepted  {_calls(accepted)}")
+
+
+def _calls(calls: Sequence[Call]) -> str:
+    return " + ".join(map(str, calls)) or "no call"
+
+
+def _case_lines(case: Case) -> Iterator[str]:
+    run, score, seen = case.run, case.row.score, case.evidence
+    harness = "" if run.harness == "run_eval" else f" [{run.harness}]"
+    repeat = f", repeat {case.row.repeat}" if case.row.repeat > 1 else ""
+    yield clean(f"{run.model}{harness}, mode {run.mode}, set-up {run.setup}{repeat} ({run.path})")
+    if seen.error:
+        yield from _indented("error", seen.error)
+    yield from _reply_lines(seen)
+    yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
+    word = "no answer" if score.failed else "right" if score.call_match else "wrong"
+    sub = f" ({score.sub})" if score.sub else ""
+    yield clean(f"  verdict   {word}: {score.outcome}{sub}, {score.why or 'no reason stored'}")
+    if not score.failed:
+        yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES)
+
+
+def _read(score: Score) -> str:
+    if score.calls:
+        return _calls(score.calls)
+    if score.failed:
+        return "nothing, there is no reply"
+    return "nothing readable" if score.outcome in ("malformed_call", "truncated") else "no call"
+
+
+def _reply_lines(seen: Evidence) -> Iterator[str]:
+    for entry in seen.entries:
+        yield from _indented("call", entry.shown, entry.left_out)
+    if seen.thoughts.shown:
+        yield from _indented("thought", seen.thoughts.shown, seen.thoughts.left_out)
+    if seen.text.shown or not (seen.entries or seen.thoughts.shown or seen.error):
+        yield from _indented("reply", seen.text.shown or "(empty)", seen.text.left_out)
+    if seen.finish_reason:
+        yield f"  finish    {seen.finish_reason}"
+
+
+def _indented(name: str, text: str, left_out: int = 0) -> Iterator[str]:
+    """The word before the first line, blanks before the others."""
+    for number, line in enumerate(text.split("\n")):
+        yield clean(f"  {'' if number else name:<9} {line}").rstrip()
+    if left_out:
+        yield f"  {'':<9} … {left_out:,} more characters"
+
+
+# --- for programs -----------------------------------------------------------------------------------------------------
+
+def case_json(case: Case) -> Mapping[str, Any]:
+    task, score, seen = case.task, case.row.score, case.evidence
+    return {"task_id": case.row.task_id, "category": case.row.category, "question": task.question if task else None,
+            "expected": [c.to_json() for c in task.expected] if task else None,
+            "accept": [[c.to_json() for c in calls] for calls in task.accept] if task else None,
+            "model": case.run.model, "path": case.run.path, "harness": case.run.harness, "mode": case.run.mode,
+            "setup": case.run.setup, "repeat": case.row.repeat,
+            "reply": {"text": seen.text.shown, "calls": [e.shown for e in seen.entries],
+                      "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},
+            "verdict": score.to_json()}

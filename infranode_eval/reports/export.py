@@ -1,0 +1,158 @@
+"""The report for programs: one JSON document, or one flat table as CSV.
+
+Pure. Proportions are 0–1, absent values null or empty. Columns and keys may be added, those here keep their names and
+their meaning. CSV is one table a file, tidy (one row per run, or one per run and category), as pandas.read_csv expects
+it; `model` and `path` together name a run in every table.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from infranode_eval.harmless import clean
+from infranode_eval.reports.figures import Count, Summary
+from infranode_eval.reports.ranks import tiers
+from infranode_eval.reports.sections import DISCORDANT, Group, grouped
+from infranode_eval.statistics import smallest_detectable_difference, wilson
+
+FORMAT = 1
+SHARES = ("native", "recovered", "malformed", "truncated")
+
+
+def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = ()) -> str:
+    """The document. left_out: the files that could not be read, each with its reason."""
+    groups = [_group_json(group, inside) for group, inside in grouped(summaries)]
+    return json_text({"format": FORMAT, "groups": groups, "left_out": list(left_out)})
+
+
+def json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
+
+
+def _group_json(group: Group, summaries: Sequence[Summary]) -> dict[str, Any]:
+    """Runs that may be compared with each other, in the order of the tables; those of other groups may not."""
+    return {**group._asdict(),
+            "detectable": {str(share): smallest_detectable_difference(group.count, share) for share in DISCORDANT},
+            "runs": [_run_json(s, tier) for s, tier in zip(summaries, tiers(summaries), strict=True)]}
+
+
+def _run_json(summary: Summary, tier: int | None) -> dict[str, Any]:
+    run, steady, interval = summary.run, summary.steadiness, summary.interval
+    return {
+        "model": run.model, "path": run.path, "harness": run.harness, "backend": run.backend,
+        "baseline": run.baseline, "complete": run.complete, "budget_limited": summary.budget_limited, "tier": tier,
+        "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "hashes": dict(run.hashes),
+        "settings": dict(run.settings), "strict": dict(summary.strict), "answered": dict(summary.answered),
+        "macro": summary.macro,
+        "interval": None if interval is None else {"low": interval.low, "high": interval.high, "level": 0.95,
+                                                   "method": summary.method},
+        "hard": _count_json(summary.hard) if summary.hard else None,
+        "categories": {name: _count_json(count) for name, count in summary.categories.items()},
+        "fates": dict(summary.fates), "outcomes": dict(summary.outcomes), "shares": dict(summary.shares),
+        "first_calls": None if summary.profile is None else dict(summary.profile),
+        "repeats": None if steady is None else {
+            "call_match": list(steady.call_match), "drift": steady.drift, "changed": steady.changed,
+            "tasks": steady.tasks, "pass_hat": list(steady.pass_hat)},
+        "warnings": list(summary.warnings)}
+
+
+def _count_json(count: Count) -> dict[str, Any]:
+    return {"solved": count.solved, "n": count.n, "answered": count.answered,
+            "call_match": count.solved / count.n if count.answered else None}
+
+
+# --- CSV --------------------------------------------------------------------------------------------------------------
+
+Line = Mapping[str, Any]
+
+
+def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    run, interval = summary.run, summary.interval
+    hard, steady = summary.hard, summary.steadiness
+    return [{
+        **_identity(summary), "suite": group.suite, "dataset": group.dataset, "mode": group.mode, "setup": group.setup,
+        "tasks_hash": run.hashes.get("tasks"), "tools_hash": run.hashes.get("tools"),
+        "prompt_hash": run.hashes.get("prompt"), "scorer_version": group.scorer, "task_count": group.count,
+        "repeats": group.repeats, "harness": run.harness, "backend": run.backend, "baseline": run.baseline,
+        "complete": run.complete, "budget_limited": summary.budget_limited, "tier": tier,
+        "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "ability": summary.strict.get("ability"),
+        "call_match": summary.strict.get("call_match"), "call_match_low": interval.low if interval else None,
+        "call_match_high": interval.high if interval else None, "interval_method": summary.method or None,
+        "call_match_answered": summary.answered.get("call_match"), "macro": summary.macro,
+        **{name: summary.strict.get(name) for name in ("tool_match", "args_match", "tool_choice", "args_given_tool",
+                                                       "parsed", "request_match", "lenient_call_match")},
+        "hard_solved": hard.solved if hard else None, "hard_n": hard.n if hard else None,
+        **{name: summary.shares.get(name) for name in SHARES},
+        "drift": steady.drift if steady else None, "changed": steady.changed if steady else None,
+        "pass_hat_k": steady.pass_hat[-1] if steady else None, "warnings": " | ".join(summary.warnings) or None}]
+
+
+def _identity(summary: Summary) -> dict[str, Any]:
+    return {"model": summary.run.model, "path": summary.run.path}
+
+
+def _category_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    """Wilson limits, and only for tasks asked once: repeats of a task are no independent rows."""
+    lines = []
+    for name, count in summary.categories.items():
+        known = wilson(count.solved, count.n) if count.answered and summary.repeats == 1 else None
+        lines.append({**_identity(summary), "category": name, **_count_json(count),
+                      "low": known.low if known else None, "high": known.high if known else None})
+    return lines
+
+
+def _outcome_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "outcome": name, "rows": count, "share": count / summary.run.n}
+            for name, count in summary.outcomes.items()]
+
+
+def _first_call_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "first_call": name, "rows": count}
+            for name, count in (summary.profile or {}).items()]
+
+
+def _repeat_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    steady = summary.steadiness
+    if steady is None:
+        return []
+    numbers = zip(steady.call_match, steady.pass_hat, strict=False)
+    return [{**_identity(summary), "k": k, "call_match_of_repeat": value, "pass_hat_k": chance}
+            for k, (value, chance) in enumerate(numbers, 1)]
+
+
+TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
+    "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
+    "repeats": _repeat_lines}
+_RUN = ("model", "path")
+_HEADERS = {     # of tables without lines
+    "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
+    "outcomes": (*_RUN, "outcome", "rows", "share"), "first_calls": (*_RUN, "first_call", "rows"),
+    "repeats": (*_RUN, "k", "call_match_of_repeat", "pass_hat_k")}
+
+
+def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:
+    """One of TABLES, with a header even where it has no line."""
+    lines = [line for group, inside in grouped(summaries)
+             for summary, tier in zip(inside, tiers(inside), strict=True)
+             for line in TABLES[table](group, summary, tier)]
+    return csv_text(lines, _HEADERS[table])
+
+
+def csv_text(lines: Sequence[Line], header: Sequence[str] = ()) -> str:
+    """RFC 4180 with \\n line ends. header: of a table without lines."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(lines[0] if lines else header)
+    writer.writerows([_cell(value) for value in line.values()] for line in lines)
+    return stream.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A text of unknown origin made harmless; one that a spreadsheet would run as a formula gets an apostrophe."""
+    if not isinstance(value, str):
+        return value
+    return f"'{clean(value)}" if value[:1] in ("=", "+", "-", "@") else clean(value)

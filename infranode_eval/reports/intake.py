@@ -1,0 +1,82 @@
+"""What a report is made of: result files found and read, broken ones told and left out, and the tasks they refer to."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+from infranode_eval.reports.archive import Run, find_results, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.figures import Summary, summarise
+from infranode_eval.reports.harness_output import runs_from_harness
+from infranode_eval.reports.tasksets import TaskSet, known_sets
+from lm_eval_task.errors import DataError
+from lm_eval_task.tools import Toolset, data_file
+
+RESULTS = "results"
+Found = TypeVar("Found")
+Say = Callable[[str], None]
+
+
+def result_files(paths: Sequence[str], needed: bool = True) -> tuple[Path, ...]:
+    """The files below `paths`, by default below results/. Raise DataError if one is needed and there is none."""
+    files = find_results(paths or [RESULTS]) if paths or Path(RESULTS).is_dir() else ()
+    if not files and needed:
+        raise DataError("no result there; make one with: python3 run_eval.py", ", ".join(paths or [RESULTS]))
+    return files
+
+
+def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say) -> tuple[TaskSet, ...]:
+    """The known sets of every file; without the project's own tasks.jsonl results are shown all the same."""
+    if not paths and not data_file("tasks.jsonl").is_file():
+        say("tasks.jsonl is not there: sets have no name, hard tasks and first calls are not known")
+        return ()
+    return tuple(known for path in paths or [None] for known in known_sets(tools, path))
+
+
+def read_each(files: Iterable[Path], read: Callable[[Path], list[Found]], say: Say) -> tuple[list[Found], list[str]]:
+    """(what `read` finds in every file, one line for each broken file); the latter are also told at once."""
+    found: list[Found] = []
+    left_out: list[str] = []
+    with _without_collector():
+        for file in files:
+            try:
+                found += read(file)
+            except DataError as error:
+                left_out.append(str(error))
+                say(f"left out: {error}")
+    return found, left_out
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """JSON makes millions of values and no circle; looking for circles among them would take a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def runs_of(path: Path, tools: Toolset) -> list[Run]:
+    """The runs of one file with their rows. Raise DataError for a broken file."""
+    value = read_json(path)
+    return runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path, tools)]
+
+
+def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:
+    """The runs of one file as numbers; their rows are dropped at once. Raise DataError for a broken file."""
+    return [summarise(run, sets, tools) for run in runs_of(path, tools)]
+
+
+def one_run(path: Path, name: str | None, tools: Toolset, sets: Sequence[TaskSet]) -> Run:
+    """The only run in a file, or the only one over the set `name`. Raise DataError if there are none or several."""
+    runs = [run for run in runs_of(path, tools) if name is None or summarise(run, sets).dataset == name]
+    if len(runs) != 1:
+        over = f" over the set {name}" if name else ""
+        raise DataError(f"holds {len(runs)} runs{over}, expected one{'' if name else '; choose with --set'}", path)
+    return runs[0]

@@ -1,0 +1,240 @@
+"""One group of comparable runs as the values that the page's template lays out; pure.
+
+Every word comes from `Words`, in both languages at once; every number is a text already.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from infranode_eval.reports.ability import POLICY
+from infranode_eval.reports.archive import MAIN_SUITE
+from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, with_front
+from infranode_eval.reports.exhibits import Exhibit
+from infranode_eval.reports.figures import Count
+from infranode_eval.reports.groups import set_name
+from infranode_eval.reports.ranks import MOST_RANKED
+from infranode_eval.reports.sections import DISCORDANT, Group, report_sections
+from infranode_eval.reports.standings import Standing, is_drawn
+from infranode_eval.reports.words import Words
+from infranode_eval.statistics import Interval, smallest_detectable_difference
+from infranode_eval.tables import ABSENT
+
+HEIGHT = 240            # pixels between call_match 0 and 100 in the effort charts
+
+
+def group_title(group: Group, words: Words) -> str:
+    """The set, how it was asked, and how much of it."""
+    name = set_name(group)
+    key = f"set_{name}"
+    parts = [words(key) if key in words else words.same(name)]
+    parts[0] += words.same("" if name == group.dataset else " (?)")
+    parts = parts if group.suite == MAIN_SUITE else [words.same(group.suite), *parts]
+    parts += [words(f"mode_{group.mode}") if f"mode_{group.mode}" in words else words.same(group.mode),
+              words("setup_of", setup=group.setup), words("n_tasks", n=group.count)]
+    parts += [words("n_repeats", n=group.repeats)] if group.repeats > 1 else []
+    return words.joined(" · ", parts)
+
+
+def differing(groups: Sequence[Group]) -> list[str]:
+    """The fields in which the groups are not all equal."""
+    return [field for field in Group._fields if len({getattr(g, field) for g in groups}) > 1]
+
+
+def panel(number: int, group: Group, standings: Sequence[Standing], names: Mapping[int, str],
+          run_numbers: Mapping[int, int], groups: Sequence[Group], month: str, words: Words) -> dict[str, Any]:
+    """names: the label of each exhibit by its id(). run_numbers: its place in the list of tasks, if it stands there."""
+    fields = differing(groups)
+    exhibits = [s.exhibit for s in standings]
+    labels = [names[id(e)] for e in exhibits]
+    because = words.joined(", ", [words.valued(f"field_{f}", str(getattr(group, f))) for f in fields])
+    warnings = [{"id": f"g{number}-w{i}", "name": label, "lines": e.summary.warnings}
+                for i, (e, label) in enumerate(zip(exhibits, labels, strict=True)) if e.summary.warnings]
+    with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.summary.tally]
+    bars = _bars(with_rows, words)
+    return {
+        "id": f"g{number}", "title": group_title(group, words),
+        "because": words("own_group", what=because) if fields else "",
+        "identity": f"{group.suite} · tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · "
+                    f"scorer {group.scorer}",
+        "blocks": _blocks(number, standings, labels, words), "notes": _notes(group, standings, words),
+        "warnings": warnings,
+        "heat": _heat(with_rows, run_numbers, words) if with_rows else None,
+        "bars": bars, "kinds": [k for k in KINDS if any(p["kind"] == k for b in bars for p in b["parts"])],
+        "planes": _planes(list(zip(exhibits, labels, strict=True)), month, words),
+        "tables": [t for s in report_sections([e.summary for e in exhibits]) for t in s.tables],
+    }
+
+
+# --- the ranking ------------------------------------------------------------------------------------------------------
+
+def _blocks(number: int, standings: Sequence[Standing], labels: Sequence[str], words: Words) -> list[dict[str, Any]]:
+    """One block of rows for each tier, then runs without a rank, then baselines."""
+    blocks: dict[Any, dict[str, Any]] = {}
+    for place, (standing, label) in enumerate(zip(standings, labels, strict=True)):
+        if standing.tier is not None:
+            key, title, about = standing.tier, words("tier", n=standing.tier), ""
+        elif standing.outside == "baseline":
+            key, title, about = "baseline", words("baselines"), words("baselines_about")
+        elif standing.outside is None:
+            key, title, about = "many", words("untiered"), words("untiered_about", n=MOST_RANKED)
+        else:
+            key, title, about = "outside", words("outside"), words("outside_about")
+        block = blocks.setdefault(key, {"title": title, "about": about, "rows": []})
+        block["rows"].append(_row(f"g{number}-w{place}", standing, label, words))
+    for key, block in blocks.items():
+        if isinstance(key, int) and len(block["rows"]) > 1:
+            block["about"] = words("tier_one")
+    return list(blocks.values())
+
+
+def _row(anchor: str, standing: Standing, label: str, words: Words) -> dict[str, Any]:
+    summary, run = standing.exhibit.summary, standing.exhibit.run
+    strict, interval = summary.strict, summary.interval
+    rank = "" if standing.best is None or standing.worst is None else \
+        str(standing.best) if standing.best == standing.worst else f"{standing.best}–{standing.worst}"
+    dots = _dots(strict.get("ability"), standing.ability, "ability", 12) + \
+        _dots(strict.get("call_match"), interval, "match", 25)
+    program = (run.program or "").removeprefix("baseline: ")
+    note = words(f"why_{standing.outside}") if standing.outside not in (None, "baseline") else program
+    marks = [words("incomplete")] if not run.complete else []
+    return {"name": label, "rank": rank, "outside": standing.outside is not None, "dots": dots, "note": note,
+            "marks": marks, "warning": anchor if summary.warnings else "",
+            "spoken": f"ability {_spoken(standing.ability)}, call_match {_spoken(interval)}",
+            "ability": words.percent(strict.get("ability")), "match": words.percent(strict.get("call_match")),
+            "range": words.limits(interval) if interval else "", "tool": words.percent(strict.get("tool_match")),
+            "args": words.percent(strict.get("args_given_tool")),
+            "answered": words.same(f"{run.n - run.failed}/{run.n}") if run.n else ABSENT}
+
+
+def _dots(value: float | None, interval: Interval | None, kind: str, y: int) -> list[dict[str, Any]]:
+    if value is None:
+        return []
+    low, high = (_at(interval.low), _at(interval.high)) if interval else (None, None)
+    return [{"kind": kind, "at": _at(value), "low": low, "high": high, "y": y}]
+
+
+def _at(share: float) -> str:
+    return f"{100 * share:.2f}"
+
+
+def _spoken(interval: Interval | None) -> str:
+    if interval is None:
+        return "unknown"
+    return f"{100 * interval.estimate:.1f} % [{100 * interval.low:.1f}–{100 * interval.high:.1f}]"
+
+
+def _notes(group: Group, standings: Sequence[Standing], words: Words) -> list[str]:
+    summaries = [s.exhibit.summary for s in standings]
+    drawn = any(map(is_drawn, summaries))
+    methods = ", ".join(sorted({s.method for s in summaries} - {""})) or ABSENT
+    notes = [words("ranking_more")] if any(s.tier is not None for s in standings) else []
+    notes += [words("methods", ability=words("method_bootstrap" if drawn else "method_mover"),
+                                          call_match=methods)]
+    similar, unlike = (smallest_detectable_difference(group.count, d) for d in DISCORDANT)
+    if unlike is None:
+        return [*notes, words("smallest_none", n=group.count)]
+    shown = [ABSENT if d is None else f"{100 * d:.0f}" for d in (similar, unlike)]
+    return [*notes, words("smallest", n=group.count, a=shown[0], b=shown[1])]
+
+
+# --- heat map and bars ------------------------------------------------------------------------------------------------
+
+def categories_of(exhibits: Iterable[Exhibit]) -> list[str]:
+    """In the order of the rows, not_covered last: it is no part of ability."""
+    found = dict.fromkeys(c for e in exhibits for c in e.summary.categories)
+    return [c for c in found if c != POLICY] + [c for c in found if c == POLICY]
+
+
+def _heat(runs: Sequence[tuple[Exhibit, str]], numbers: Mapping[int, int], words: Words) -> dict[str, Any]:
+    categories = categories_of(e for e, _ in runs)
+    columns = [{"pieces": (c or ABSENT).split("_"), "policy": c == POLICY,
+                "gloss": words(f"cat_{c}") if f"cat_{c}" in words else ""} for c in categories]
+    rows = []
+    for exhibit, label in runs:
+        cells = [_cell(exhibit.summary.categories.get(c), c) for c in categories]
+        every = list(exhibit.summary.categories.values())
+        total = Count(sum(c.solved for c in every), sum(c.n for c in every), sum(c.answered for c in every))
+        cells.append(_cell(total, None))
+        number = numbers.get(id(exhibit))
+        rows.append({"name": label, "run": "" if number is None else number, "cells": cells})
+    return {"columns": columns, "rows": rows, "policy": POLICY in categories}
+
+
+def _cell(count: Count | None, category: str | None) -> dict[str, Any]:
+    """heat: 0–10, "x" where no row was answered, which is no 0."""
+    known = count is not None and count.answered > 0
+    return {"text": f"{count.solved}/{count.n}" if count is not None and known else ABSENT, "category": category,
+            "heat": round(10 * count.solved / count.n) if count is not None and known else "x",
+            "policy": category == POLICY, "total": category is None}
+
+
+def _bars(runs: Sequence[tuple[Exhibit, str]], words: Words) -> list[dict[str, Any]]:
+    bars = []
+    for exhibit, label in runs:
+        parts = parts_of_bar(exhibit.summary)
+        counts = {p.kind: p.count for p in parts}
+        bars.append({"name": label, "spoken": ", ".join(f"{words.english(f'kind_{p.kind}')} {p.count}" for p in parts),
+                     "parts": [{"kind": p.kind, "x": _at(p.start), "w": _at(p.width), "count": p.count,
+                                "label": p.width >= 0.05} for p in parts],
+                     "counts": [counts.get(k, 0) for k in KINDS]})
+    present = [i for i, k in enumerate(KINDS) if any(b["counts"][i] for b in bars)]
+    return [{**b, "counts": [b["counts"][i] for i in present]} for b in bars]
+
+
+# --- effort -----------------------------------------------------------------------------------------------------------
+
+def _planes(runs: Sequence[tuple[Exhibit, str]], month: str, words: Words) -> list[dict[str, Any]]:
+    """Cost where prices are known, else tokens; and seconds; none where nothing is stored."""
+    runs = [(e, label) for e, label in runs if not e.run.baseline and e.summary.strict.get("call_match") is not None]
+    costs = [(e, label, e.effort.cost) for e, label in runs]
+    tokens = [(e, label, e.effort.tokens) for e, label in runs]
+    seconds = [(e, label, e.effort.latency_p50) for e, label in runs]
+    planes = []
+    for name, told, note in (("cost", costs, words("effort_price_note", month=month)), ("tokens", tokens, ""),
+                             ("latency", seconds, words("effort_latency_note"))):
+        if any(value is not None for _, _, value in told) and not (name == "tokens" and planes):
+            planes.append(_plane(name, told, [note] if note else [], words))
+    return planes
+
+
+def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: list[str],
+           words: Words) -> dict[str, Any]:
+    known = {label: (e, value) for e, label, value in told if value is not None}
+    missing = [label for _, label, value in told if value is None]
+    points = with_front([Point(label, value, e.summary.strict.get("call_match") or 0.0)
+                         for label, (e, value) in known.items()])
+    axis = axis_for([p.effort for p in points])
+    lowest = 25 * int(4 * max(0.0, min(p.value for p in points) - 0.05))     # per cent at the foot of the chart
+    decimals = _decimals([p.effort for p in points])
+    shown = [{"name": p.name, "x": _at(axis.place(p.effort)), "y": _height(100 * p.value, lowest), "front": p.front,
+              "effort": words.number(p.effort, decimals), "value": words.percent(p.value),
+              "p95": words.number(known[p.name][0].effort.latency_p95, decimals)} for p in points]
+    front = [s for s in shown if s["front"]]
+    lines = [{"x1": a["x"], "y1": a["y"], "x2": b["x"], "y2": b["y"]} for a, b in zip(front, front[1:], strict=False)]
+    more = [words("effort_missing", names=", ".join(missing))] if missing else []
+    return {"axis": words(f"effort_{name}"), "title": words(f"effort_{name}"), "points": shown, "front": lines,
+            "xs": [{"at": _at(axis.place(t)), "text": _number(t)} for t in axis.ticks],
+            "ys": [{"at": _height(v, lowest), "text": v} for v in (0, 25, 50, 75, 100) if v >= lowest],
+            "p95": name == "latency", "notes": [*notes, *more],
+            "spoken": "; ".join(f"{p.name}: {_number(p.effort)}, call_match {100 * p.value:.1f} %" for p in points)}
+
+
+def _height(value: float, lowest: int) -> float:
+    """Pixels below the upper edge for a value in per cent."""
+    return round(HEIGHT * (100 - value) / (100 - lowest), 1)
+
+
+def _decimals(values: Iterable[float]) -> int:
+    """So many that the smallest shows two digits, and the column one number of them."""
+    least = min((v for v in values if v > 0), default=1.0)
+    return min(4, max(0, 1 - math.floor(math.log10(least))))
+
+
+def _number(value: float) -> str:
+    """Three digits that matter, without an exponent."""
+    if value >= 1000:
+        return f"{value:,.0f}".replace(",", "\u202f") if value >= 10_000 else f"{value:.0f}"
+    return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"

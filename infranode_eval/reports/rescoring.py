@@ -1,0 +1,246 @@
+"""Stored replies judged again by the current reader and scorer, beside the verdicts that stand in their file.
+
+Pure: the content of a file in, the differences and the new content out. Writing is report.py's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.reports.archive import MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json
+from infranode_eval.reports.tasksets import TaskSet, set_of
+from infranode_eval.results import notes_of, storable
+from infranode_eval.tables import Column, Section, Table, percent
+from lm_eval_task.errors import DataError
+from lm_eval_task.metrics import SCORER_VERSION, aggregate, score_reply
+from lm_eval_task.prompt import MODES
+from lm_eval_task.records import MATCHES, Score, Task
+from lm_eval_task.tools import Toolset
+
+Numbers = Mapping[str, "float | None"]
+_ALWAYS = ("ability", "call_match")     # shown whether they moved or not
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A row whose verdict differs. moved: call_match gained (1), kept (0) or lost (-1)."""
+
+    task_id: str
+    repeat: int
+    before: str
+    after: str
+    moved: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rescoring:
+    """One run judged again.
+
+    reworded: rows in which only reason, labels or calls differ. before, after: metrics over all rows; answered: both
+    over the answered ones. versions: of the scorer, before and after. result: the new content of the file, None if
+    nothing in it is to change, or if it is lm-eval's, which is never written.
+    """
+
+    run: Run
+    changes: tuple[Change, ...]
+    reworded: int
+    before: Numbers
+    after: Numbers
+    answered: tuple[Numbers, Numbers]
+    versions: tuple[str, str]
+    result: Mapping[str, Any] | None = None
+
+
+def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolset) -> Rescoring:
+    """A result of run_eval.py, judged again.
+
+    A row without a reply stays the failure that it is. Raise DataError for a broken file, and for one whose tasks or
+    tools are not these.
+    """
+    run = run_from_json(value, path)
+    tasks = _tasks_of(run, sets, tools)
+    scores = [_score(run, row, old.score, tasks[old.task_id], tools)
+              for row, old in zip(value["rows"], run.rows, strict=True)]
+    rows = [row if new is old.score else _new_row(row, new)
+            for row, old, new in zip(value["rows"], run.rows, scores, strict=True)]
+    changes = _changes(run, scores)
+    reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)
+    pairs = [(row.category, score) for row, score in zip(run.rows, scores, strict=True)]
+    after, answered = aggregate(pairs), aggregate([p for p in pairs if not p[1].failed])
+    touched = bool(changes) or reworded > 0 or value.get("scorer_version") != SCORER_VERSION
+    return Rescoring(run, changes, reworded, run.metrics, after, (run.answered, dict.fromkeys(after) | answered),
+                     (run.scorer_version, SCORER_VERSION),
+                     _new_content(value, run, rows, scores, after, answered) if touched else None)
+
+
+def _tasks_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> Mapping[str, Task]:
+    """The tasks by id; raise DataError unless they and the tools are those of the run."""
+    if run.suite != MAIN_SUITE or run.mode not in MODES:
+        raise DataError(f"is a run of suite {run.suite} in mode {run.mode}; --rescore judges single replies of mode "
+                        f"{' or '.join(MODES)}", run.path)
+    if run.hashes.get("tools") != tools.fingerprint:
+        raise DataError(f"was asked with other tools (hash {_short(run.hashes.get('tools'))}, these have "
+                        f"{_short(tools.fingerprint)}); give its tools with --tools", run.path)
+    known = set_of(run, sets)
+    if known is None:
+        raise DataError(f"was asked other tasks (hash {_short(run.hashes.get('tasks'))}, these sets have "
+                        f"{', '.join(_short(s.fingerprint) for s in sets) or 'none'}); give its tasks with --tasks",
+                        run.path)
+    missing = [row.task_id for row in run.rows if row.task_id not in known.tasks]
+    if missing:
+        raise DataError(f"row {missing[0]} has no task in the set {known.name}", run.path)
+    return known.tasks
+
+
+def _short(hash_: str | None) -> str:
+    return hash_[:12] if hash_ else "unknown"
+
+
+def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, tools: Toolset) -> Score:
+    """The new verdict, or the very old one where nothing was answered or nothing differs."""
+    reply = reply_of(row)
+    if reply is None and not old.failed:
+        raise DataError(f"row {task.task_id} has a verdict but no reply to judge", run.path)
+    if reply is None:
+        return old
+    new = score_reply(task, reply, tools, run.mode)
+    stored = storable(new.to_json())
+    same = all(row.get(key) == found for key, found in stored.items())
+    return old if same or (new.failed and old.failed) else new
+
+
+def _new_row(row: Mapping[str, Any], score: Score) -> dict[str, Any]:
+    """The row with another verdict; whether one call at most was kept to follows from the calls that were read."""
+    new = {**row, **storable(score.to_json())}
+    if "parallel_obeyed" in row:
+        new["parallel_obeyed"] = None if score.calls is None else len(score.calls) <= 1
+    return new
+
+
+def _changes(run: Run, scores: Iterable[Score]) -> tuple[Change, ...]:
+    return tuple(Change(row.task_id, row.repeat, *_verdicts(row.score, new), _moved(row.score, new), new.why)
+                 for row, new in zip(run.rows, scores, strict=True) if _verdict(row.score) != _verdict(new))
+
+
+def _verdict(score: Score) -> tuple[Any, ...]:
+    return score.outcome, score.sub, *(getattr(score, name) for name in MATCHES)
+
+
+def _verdicts(old: Score, new: Score) -> tuple[str, str]:
+    """(before, after) as outcome/sub; the numbers that differ where that is the same."""
+    if (old.outcome, old.sub) != (new.outcome, new.sub) and old.outcome != UNKNOWN:
+        return _named(old), _named(new)
+    differing = [name for name in MATCHES if bool(getattr(old, name)) != bool(getattr(new, name))]
+    return tuple(f"{_named(score)}: {', '.join(_flag(name, score) for name in differing)}"
+                 for score in (old, new))   # type: ignore[return-value]
+
+
+def _named(score: Score) -> str:
+    return f"{score.outcome}/{score.sub}" if score.sub else score.outcome
+
+
+def _flag(name: str, score: Score) -> str:
+    return name if getattr(score, name) else f"no {name}"
+
+
+def _moved(old: Score, new: Score) -> int:
+    return bool(new.call_match) - bool(old.call_match)
+
+
+def _new_content(value: Mapping[str, Any], run: Run, rows: Sequence[Mapping[str, Any]], scores: Sequence[Score],
+                 after: Numbers, answered: Numbers) -> dict[str, Any]:
+    """The file with new verdicts and numbers; every other key stays, and where it stands."""
+    failed = sum(score.failed for score in scores)
+    earlier = value.get("rescored_from")
+    history = [*(earlier if isinstance(earlier, list) else ()),
+               {"scorer_version": run.scorer_version, **{name: run.metrics.get(name) for name in _ALWAYS}}]
+    changed = {
+        "complete": not failed, "scorer_version": SCORER_VERSION, "rescored_from": history,
+        "counts": {**value["counts"], "n": len(rows), "scored": len(rows) - failed, "failed": failed},
+        "metrics": {**value["metrics"], **after},
+        "answered": {**value["answered"], **dict.fromkeys(after), **answered}, "rows": list(rows)}
+    notes = notes_of(scores, rows, run.settings)
+    if notes or "notes" in value:
+        changed["notes"] = notes
+    content = {key: changed.pop(key, old) for key, old in value.items() if key != "rescored_from"}
+    return content | changed
+
+
+def rescore_samples(run: Run, pairs: Sequence[tuple[Score, Score]]) -> Rescoring:
+    """lm-eval's run, whose file stays as it is: (stored verdict, this scorer's verdict) of each row."""
+    changes = tuple(Change(row.task_id, row.repeat, *_verdicts(old, new), _moved(old, new), new.why)
+                    for row, (old, new) in zip(run.rows, pairs, strict=True)
+                    if any(bool(getattr(old, name)) != bool(getattr(new, name)) for name in MATCHES))
+    judged = [(row.category, new) for row, (_, new) in zip(run.rows, pairs, strict=True)]
+    stored = [(row.category, old) for row, (old, new) in zip(run.rows, pairs, strict=True) if not new.failed]
+    return Rescoring(run, changes, 0, run.metrics, aggregate(judged),
+                     (aggregate(stored), aggregate([p for p in judged if not p[1].failed])),
+                     (run.scorer_version, SCORER_VERSION))
+
+
+# --- what people read -------------------------------------------------------------------------------------------------
+
+def rescoring_sections(rescorings: Sequence[Rescoring], write: bool) -> list[Section]:
+    """One section per run that differs, then the runs that do not. write: was what can be written, written?"""
+    differing = [r for r in rescorings if r.changes or r.result is not None]
+    same = tuple(f"{r.run.path}: {r.run.model}, {len(r.run.rows)} rows, call_match {percent(r.after['call_match'])}, "
+                 f"scorer {r.versions[1]}" for r in rescorings if r not in differing)
+    return [*(_section(r, write) for r in differing), *([Section("Nothing changed", notes=same)] if same else [])]
+
+
+def _section(rescoring: Rescoring, write: bool) -> Section:
+    run, (old, new) = rescoring.run, rescoring.versions
+    gained, lost = (sum(c.moved == way for c in rescoring.changes) for way in (1, -1))
+    notes = (
+        f"{run.model}, mode {run.mode}, scorer {old} → {new}: {len(rescoring.changes)} of {len(run.rows)} rows changed "
+        f"verdict ({gained} gained call_match, {lost} lost it)"
+        + (f", {rescoring.reworded} only their reason, labels or calls" if rescoring.reworded else ""),
+        f"call_match {_direction(rescoring.before.get('call_match'), rescoring.after.get('call_match'))}",
+        _fate_of_file(rescoring, write))
+    tables = [_change_table(rescoring.changes)] if rescoring.changes else []
+    return Section(run.path, (*tables, _metric_table(rescoring)), notes)
+
+
+def _direction(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return f"{percent(before)} → {percent(after)}"
+    way = "stays" if abs(after - before) < 1e-9 else "up" if after > before else "down"
+    return f"{percent(before)} → {percent(after)} ({way}{'' if way == 'stays' else f' {percent(abs(after - before))}'})"
+
+
+def _fate_of_file(rescoring: Rescoring, write: bool) -> str:
+    if rescoring.result is None:
+        return "lm-eval's output is never written"
+    return "written" if write else "not written; --write does"
+
+
+def _change_table(changes: Sequence[Change]) -> Table:
+    """Rows that moved call_match first."""
+    repeats = any(c.repeat > 1 for c in changes)
+    columns = (Column("task_id"), *([Column("repeat", right=True)] if repeats else []), Column("call_match"),
+               Column("before"), Column("after"), Column("why"))
+    words = {1: "gained", 0: "same", -1: "lost"}
+    rows = tuple((c.task_id, *([str(c.repeat)] if repeats else []), words[c.moved], c.before, c.after, c.why)
+                 for c in sorted(changes, key=lambda c: -abs(c.moved)))
+    return Table("Verdicts that changed", columns, rows)
+
+
+def _metric_table(rescoring: Rescoring) -> Table:
+    """ability and call_match, and every other number that moved; over all rows and over the answered ones."""
+    before, after = rescoring.answered
+    rows = tuple(
+        (name, percent(rescoring.before.get(name)), percent(rescoring.after[name]), percent(before.get(name)),
+         percent(after.get(name)))
+        for name in rescoring.after
+        if name in _ALWAYS or _differ(rescoring.before, rescoring.after, name) or _differ(before, after, name))
+    return Table("Numbers, per cent", (Column("metric"), *(Column(h, right=True) for h in (
+        "all rows, before", "after", "answered, before", "after"))), rows)
+
+
+def _differ(before: Numbers, after: Numbers, name: str) -> bool:
+    one, other = before.get(name), after.get(name)
+    return name in before and (one is None or other is None or abs(one - other) > 1e-9) and one is not other

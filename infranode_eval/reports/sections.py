@@ -1,0 +1,287 @@
+"""The sections of the report: summaries in, headings with tables out.
+
+Runs that cannot be compared (mode, set-up, tasks, tools, prompt, scorer) never share a table: each group has its own
+section, and a line says in what the groups differ. Pure.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
+from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
+from infranode_eval.reports.ranks import other_orders, tier_notes, tiers
+from infranode_eval.statistics import smallest_detectable_difference
+from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
+
+DISCORDANT = (0.12, 0.25)   # shares of tasks that only one of two runs solves: similar runs, unlike runs
+
+
+class Group(NamedTuple):
+    """What runs must have in common to stand in one table."""
+
+    suite: str
+    dataset: str
+    mode: str
+    setup: str
+    tasks: str
+    tools: str
+    prompt: str
+    scorer: str
+    count: int
+    repeats: int
+
+
+_GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "setup": "set-up", "tasks": "tasks hash",
+                "tools": "tools hash", "prompt": "prompt hash", "scorer": "scorer version", "count": "number of tasks",
+                "repeats": "repeats"}
+
+
+def group_of(summary: Summary) -> Group:
+    run = summary.run
+    dataset = summary.dataset or "unknown set"
+    if summary.dataset and not summary.known:
+        dataset += " (so named by the file)"
+    tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
+    return Group(run.suite, dataset, run.mode, _setup(summary), tasks, tools, prompt, run.scorer_version,
+                 summary.task_count, summary.repeats)
+
+
+def _short(hash_: str | None) -> str:
+    return hash_[:12] if hash_ else "unknown"
+
+
+def _setup(summary: Summary) -> str:
+    """S, N, R, or what makes a set-up custom, since two customs are not one."""
+    settings = summary.run.settings
+    if summary.run.setup != "custom":
+        return summary.run.setup
+    told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
+    return f"custom ({', '.join(told)})" if told else "custom"
+
+
+def report_sections(summaries: Iterable[Summary]) -> list[Section]:
+    """One section per group of comparable runs."""
+    groups = grouped(summaries)
+    sections = [_group_section(group, inside) for group, inside in groups]
+    if len(groups) > 1:
+        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason([g for g, _ in groups]),)))
+    return sections
+
+
+def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
+    """The groups of comparable runs, the runs of each in the order of its tables."""
+    groups: dict[Group, list[Summary]] = {}
+    for summary in summaries:
+        groups.setdefault(group_of(summary), []).append(summary)
+    return [(group, sorted(groups[group], key=_order)) for group in sorted(groups)]
+
+
+def _split_reason(groups: Sequence[Group]) -> str:
+    differing = [word for name, word in _GROUP_WORDS.items() if len({getattr(g, name) for g in groups}) > 1]
+    return (f"These runs differ in {', '.join(differing)}: each group has tables of its own, and numbers must not be "
+            "compared between groups.")
+
+
+def _group_section(group: Group, ordered: Sequence[Summary]) -> Section:
+    names, warnings = _marked(_labels(ordered), ordered)
+    title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
+    title += f" × {group.repeats}" if group.repeats > 1 else ""
+    programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
+    identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
+    main = main_table(ordered, names)
+    tables = [replace(main, notes=(*warnings, *main.notes))]
+    rows = [s for s in ordered if s.categories]
+    if rows:
+        labels = [names[ordered.index(s)] for s in rows]
+        tables += [fate_table(rows, labels), category_table(rows, labels), *repeats_table(rows, labels),
+                   *profile_table(rows, labels),
+                   outcome_table(rows, labels), reading_table(rows, labels)]
+    return Section(title, tuple(tables), (identity, *programs))
+
+
+def _order(summary: Summary) -> tuple[bool, float, str, str]:
+    """By ability, budget-limited runs last; then by name, so that equal input gives equal bytes."""
+    ability = summary.strict.get("ability")
+    return summary.budget_limited, -(ability if ability is not None else -1.0), summary.run.model, summary.run.path
+
+
+def _labels(summaries: Sequence[Summary]) -> list[str]:
+    names = [_label(s) for s in summaries]
+    often = Counter(names)
+    return [f"{name} · {s.run.path}" if often[name] > 1 else name for name, s in zip(names, summaries, strict=True)]
+
+
+def _marked(names: Sequence[str], summaries: Sequence[Summary]) -> tuple[list[str], list[str]]:
+    """(names, marked where a number needs a warning; the lines behind the marks)."""
+    marked, lines, marks = [], [], 0
+    for name, summary in zip(names, summaries, strict=True):
+        marks += bool(summary.warnings)
+        marked.append(f"{name} !{marks}" if summary.warnings else name)
+        lines += [f"!{marks} {summary.run.model} ({summary.run.path}): {text}" for text in summary.warnings]
+    return marked, lines
+
+
+def _label(summary: Summary) -> str:
+    marks = [word for word, holds in (("baseline", summary.run.baseline), ("incomplete", not summary.run.complete),
+                                      ("budget-limited", summary.budget_limited)) if holds]
+    name = summary.run.model + (f" ({', '.join(marks)})" if marks else "")
+    return name if summary.run.harness == "run_eval" else f"{name} [{summary.run.harness}]"
+
+
+# --- the tables -------------------------------------------------------------------------------------------------------
+
+_NUMBERS = ("n", "scored", "failed")
+
+
+def _numbers(summary: Summary) -> tuple[str, ...]:
+    run = summary.run
+    return str(run.n), str(run.n - run.failed), str(run.failed)
+
+
+def _columns(*headers: str) -> tuple[Column, ...]:
+    """The model, then numbers; n, scored and failed stand in every table."""
+    return (Column("model"), *(Column(h, right=True) for h in (*headers, *_NUMBERS)))
+
+
+def main_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """Everything over all tasks (strict), with call_match over the answered ones beside it."""
+    columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match",
+                       "args_given_tool", "parsed", "request_match", _hard_header(summaries))
+    rows = tuple((name, str(tier or ABSENT), *_main_cells(s), *_numbers(s))
+                 for name, tier, s in zip(names, tiers(summaries), summaries, strict=True))
+    notes = ["per cent of all tasks, a failure counts as not solved; answered: call_match without the failures",
+             "ability: unweighted mean of call_match over the categories without not_covered; the order of the rows",
+             "args_given_tool: call_match among the rows with the right tool (their number); hard only: the tasks that "
+             "retrieval over the tool descriptions misses",
+             f"95 %: {', '.join(sorted({s.method for s in summaries} - {''})) or 'none'}"]
+    return Table("Results", columns, rows, tuple(
+        notes + tier_notes(summaries) + _detectable(summaries) + other_orders(summaries)))
+
+
+def _hard_header(summaries: Sequence[Summary]) -> str:
+    n = max((s.hard.n for s in summaries if s.hard), default=0)
+    return f"hard only (n={n})" if n else "hard only"
+
+
+def _main_cells(summary: Summary) -> tuple[str, ...]:
+    strict = summary.strict
+    return (percent(strict.get("ability")), percent(strict.get("call_match")),
+            limits(interval) if (interval := summary.interval) else ABSENT, percent(summary.answered.get("call_match")),
+            percent(strict.get("tool_match")), percent(strict.get("args_match")), _given_tool(summary),
+            percent(strict.get("parsed")), percent(strict.get("request_match")), _share(summary.hard, summary.repeats))
+
+
+def _given_tool(summary: Summary) -> str:
+    value, tool_match = summary.strict.get("args_given_tool"), summary.strict.get("tool_match")
+    return ABSENT if value is None or tool_match is None else f"{percent(value)} ({round(tool_match * summary.run.n)})"
+
+
+def _share(count: Count | None, repeats: int) -> str:
+    """A cell of a part of the tasks; repeats of one task are no independent rows, so they get no interval."""
+    if count is None or not count.answered:
+        return ABSENT
+    return share(count.solved, count.n) if repeats == 1 else percent(count.solved / count.n)
+
+
+def _detectable(summaries: Sequence[Summary]) -> list[str]:
+    n = summaries[0].task_count
+    parts = []
+    for discordant in DISCORDANT:
+        difference = smallest_detectable_difference(n, discordant)
+        shown = "none" if difference is None else f"{100 * difference:.0f} points"
+        parts.append(f"{shown} at {100 * discordant:.0f} %")
+    return [f"smallest difference that a pair shows with 80 % power (McNemar, 5 %, n = {n}), by the share of tasks "
+            f"that only one of the two solves: {'; '.join(parts)}"]
+
+
+def category_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """call_match by category, strict; "—" where no row of a category was answered."""
+    sizes: dict[str, int] = {}
+    for summary in summaries:
+        for category, count in summary.categories.items():
+            sizes[category] = max(sizes.get(category, 0), count.n)
+    columns = _columns(*(f"{category or '(none)'} (n={size})" for category, size in sizes.items()), "macro", "micro")
+    rows = tuple((name, *(_share(s.categories.get(c), s.repeats) for c in sizes), percent(s.macro),
+                  percent(s.strict.get("call_match")), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    return Table("call_match by category", columns, rows, (
+        "k/n with a Wilson interval in per cent below 30 rows; macro: unweighted mean over all these categories, "
+        "micro: over all tasks",))
+
+
+def profile_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
+    """not_covered measures a policy, call directly or look first: shown as counts of first calls, without a rank."""
+    shown = [(name, s) for name, s in zip(names, summaries, strict=True) if s.profile is not None]
+    if not shown:
+        return []
+    rows = tuple(_profile_row(name, s, s.profile, s.categories[POLICY]) for name, s in shown if s.profile is not None)
+    return [Table("not_covered: the first call, a policy and no rank", _columns(*PROFILE, "call_match"), rows, (
+        "direct key: the key asked for, whatever the slug; unreadable: malformed or truncated",))]
+
+
+def _profile_row(name: str, summary: Summary, profile: Mapping[str, int], count: Count) -> tuple[str, ...]:
+    return (name, *(str(profile[p]) for p in PROFILE), _share(count, summary.repeats), str(count.n),
+            str(count.answered), str(count.n - count.answered))
+
+
+def repeats_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
+    """How far the repeats of a run agree; without repeats there is no table."""
+    steady = [(name, s, s.steadiness) for name, s in zip(names, summaries, strict=True) if s.steadiness is not None]
+    if not steady:
+        return []
+    most = max(len(repeats.pass_hat) for _, _, repeats in steady)
+    rows = tuple((name, *_filled([percent(v) for v in repeats.call_match], most), percent(repeats.drift),
+                  f"{repeats.changed}/{repeats.tasks}", *_filled([percent(v) for v in repeats.pass_hat], most),
+                  *_numbers(s)) for name, s, repeats in steady)
+    headers = (*(f"repeat {k}" for k in range(1, most + 1)), "drift", "tasks that changed",
+               *(f"pass^{k}" for k in range(1, most + 1)))
+    return [Table("Repeats", _columns(*headers), rows, (
+        "call_match of each repeat; drift: largest difference between two repeats, in points; changed: solved in some "
+        "repeats only; pass^k: chance that k repeats of a task all solve it (strict)",))]
+
+
+def _filled(cells: Sequence[str], count: int) -> list[str]:
+    return [*cells[:count], *[ABSENT] * (count - len(cells))]
+
+
+def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """What every row came to: silence, an unreadable call, a spent budget and no answer are four different things."""
+    shown = [*FATES, *([UNKNOWN] if any(s.fates[UNKNOWN] for s in summaries) else [])]
+    rows = tuple((name, *(str(s.fates[fate]) for fate in shown), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    notes = ["right: ok, ok_recovered, abstain_ok; wrong call: read, but not the expected one; did not call: no_call; "
+             "could not read: malformed_call; ran out of tokens: truncated; no answer: failures"]
+    if UNKNOWN in shown:
+        notes.append("unknown: wrong by lm-eval's stored verdict, which this scorer cannot explain")
+    return Table("What came of the rows", _columns(*shown), rows, tuple(notes))
+
+
+def outcome_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """Rows by outcome, failures included; only outcomes that occur have a column."""
+    seen = [o for o in (*OUTCOMES, UNKNOWN) if any(s.outcomes.get(o) for s in summaries)]
+    unseen = [o for o in OUTCOMES if o not in seen]
+    rows = tuple((name, *(str(s.outcomes.get(o, 0)) for o in seen), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    return Table("Outcomes, rows", _columns(*seen), rows, (f"in no row: {', '.join(unseen)}",) if unseen else ())
+
+
+def reading_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
+    """How replies arrived: what the serving, and not the model, may be to blame for."""
+    shares = ("native", "recovered", "malformed", "truncated")
+    rows = tuple((name, *(percent(s.shares[k]) for k in shares), *_lenient(s.strict), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    notes = ["per cent of the answered rows, recovered: of the replies with readable calls; lenient_call_match over "
+             "all tasks, with what serving can break forgiven"]
+    if any(s.run.harness.startswith("lm-eval") for s in summaries):
+        notes.append("lm-eval hands over no finish reason: there a cut reply shows as malformed_call, no_call or "
+                     "abstain_ok")
+    return Table("How replies were read", _columns(*shares, "lenient_call_match", "above strict"), rows, tuple(notes))
+
+
+def _lenient(strict: Mapping[str, float | None]) -> tuple[str, str]:
+    lenient, call_match = strict.get("lenient_call_match"), strict.get("call_match")
+    return percent(lenient), percent(None if lenient is None or call_match is None else lenient - call_match)

@@ -1,0 +1,112 @@
+"""One task under the lens: everything is told, nothing in a reply acts on the terminal."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from infranode_eval.reports.drilldown import case_json, case_lines, cases_of, unknown_task
+from infranode_eval.reports.tasksets import TaskSet
+from lm_eval_task.records import Reply, Score, tasks_fingerprint
+
+ID = "resource_key-koeln-charging"
+
+
+@pytest.fixture
+def sets(demo_tasks):
+    return [TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks})]
+
+
+@pytest.fixture
+def cases(make_result, answer, sets, toolset, tmp_path):
+    """cases(reply, **header): the rows of one task in a file whose other replies are right."""
+
+    def make(reply, sets=sets, **header):
+        path = tmp_path / "r.json"
+        path.write_text(json.dumps(make_result(lambda t: reply if t.task_id == ID else Reply.from_text(answer(t)),
+                                               **header)), "utf-8")
+        return cases_of(path, ID, sets, toolset)[0]
+
+    return make
+
+
+def lines(cases, start):
+    return [line.strip() for line in case_lines(cases) if line.strip().startswith(start)]
+
+
+@pytest.mark.parametrize("reply, read, verdict", [
+    (Reply.from_text('{"name": "get_city_resource", "arguments": {"slug": "koeln", "resource": "charging"}}'),
+     'read      get_city_resource(slug="koeln", resource="charging")', "verdict   right: ok, as expected"),
+    (Reply.from_text('```json\n{"name": "weather", "arguments": {"slug": "köln"}}\n```'),
+     'read      weather(slug="köln") [fenced_json]', "verdict   wrong: wrong_tool, called weather"),
+    (Reply.from_text("Ich überlege noch", "length"), "read      nothing readable", "verdict   wrong: truncated, "),
+    (Reply.from_text('{"name": "get_city_resource", "arguments": {"slug": "köln", "resource": "charging"}}'),
+     'read      get_city_resource(slug="köln"', "verdict   wrong: wrong_args (umlaut_unresolved), slug: köln"),
+    (Reply.from_text("Welche Ladesäulen?"), "read      no call [asks]", "verdict   wrong: no_call, no call; expected"),
+    (Score.failure("infra_error", "timed out"), "read      nothing, there is no reply",
+     "verdict   no answer: infra_error, timed out"),
+])
+def test_how_it_was_read_and_judged(cases, reply, read, verdict):
+    found = cases(reply)
+    assert [line for line in lines(found, "read") if line.startswith(read)], lines(found, "read")
+    assert [line for line in lines(found, "verdict") if line.startswith(verdict)], lines(found, "verdict")
+
+
+def test_question_gold_and_reply_are_shown(cases, golden):
+    reply = Reply({"role": "assistant", "content": "erste Zeile\nzweite \x1b[2J\u202e Zeile",
+                   "reasoning_content": "Köln hat einen Schlüssel",
+                   "tool_calls": [{"type": "function", "function": {
+                       "name": "get_city_resource", "arguments": '{"slug": "koeln", "resource": "Ladesäulen"}'}}]},
+                  "tool_calls")
+    text = "\n".join(case_lines(cases(reply, model="vendor/\x07m", mode="native")))
+    assert not set(text) & set("\x07\x1b\u202e")
+    golden("task.txt", "\n".join(line for line in text.split("\n") if "r.json" not in line) + "\n")
+
+
+def test_a_long_reply_is_cut_and_that_is_said(cases):
+    found = "\n".join(case_lines(cases(Reply.from_text("lang " * 2000))))
+    assert "… 6,000 more characters" in found and len(found) < 6000
+
+
+def test_repeats_are_shown_one_by_one(cases):
+    found = cases(Reply.from_text("Nein."), repeats=3)
+    assert len(found) == 3 and len(lines(found, "verdict")) == 3
+    assert any("repeat 3" in line for line in case_lines(found))
+
+
+def test_without_its_tasks_the_reply_is_shown_all_the_same(cases):
+    found = cases(Reply.from_text("Nein."), sets=[])
+    assert lines(found, "question") == ["question  not known: the run's tasks are in no known set; give them with "
+                                        "--tasks"]
+    assert lines(found, "reply") == ["reply     Nein."]
+
+
+def test_versions_that_ask_something_else_under_one_id_are_shown_apart(cases):
+    first = cases(Reply.from_text("Nein."))
+    other = [replace(case, task=replace(case.task, question="Etwas anderes?")) for case in first]
+    assert len(lines([*first, *other], "question")) == 2 and len(lines([*first, *first], "question")) == 1
+
+
+def test_json(cases):
+    [case] = cases(Reply.from_text("Nein."))
+    value = json.loads(json.dumps(case_json(case)))
+    assert (value["task_id"], value["reply"]["text"]) == (ID, "Nein.")
+    assert value["expected"] == [{"name": "get_city_resource", "arguments": {"slug": "koeln", "resource": "charging"}}]
+    assert value["verdict"]["outcome"] == "no_call" and value["verdict"]["call_match"] is False
+
+
+@pytest.mark.parametrize("asked, hint, why", [
+    ("resource_key-k", "did you mean resource_key-kiel-charging, resource_key-koeln-charging?", "begins alike"),
+    ("kiel", "did you mean resource_key-kiel-charging?", "holds it"),
+    ("resource_key-berlin", "did you mean resource_key-kiel-charging, resource_key-koeln-charging?", "same category"),
+    ("nonsense", "ids stand in tasks.jsonl", "nothing like it"),
+])
+def test_an_unknown_id_suggests_others(asked, hint, why):
+    error = unknown_task(asked, ["resource_key-koeln-charging", "resource_key-kiel-charging", "pois-ulm"])
+    assert str(error).endswith(hint), why
+
+
+def test_many_suggestions_are_cut():
+    assert str(unknown_task("t", [f"t{i}" for i in range(20)])).endswith("t15 and 12 more?")

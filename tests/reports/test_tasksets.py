@@ -1,0 +1,66 @@
+"""Which set of tasks a run was asked, and what is known about its tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from infranode_eval.reports.archive import run_from_json
+from infranode_eval.reports.tasksets import TaskSet, cluster_of, clusters_of, is_hard, known_sets, set_of
+from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
+
+
+@pytest.fixture
+def run(make_result, answer):
+    return run_from_json(make_result(lambda t: Reply.from_text(answer(t))), "r.json")
+
+
+def test_sets_of_a_file_are_named_once_each(demo_file, demo_tasks, toolset):
+    sets = known_sets(toolset, demo_file)
+    assert [s.name for s in sets] == ["core"], "core, full and all are the same tasks here: the first name stays"
+    assert sets[0].fingerprint == tasks_fingerprint(demo_tasks)
+
+
+def test_a_file_without_sets_holds_own_tasks(tmp_path, toolset):
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"task_id": "a", "question": "Hallo?", "expected": []}\n', "utf-8")
+    assert [s.name for s in known_sets(toolset, path)] == ["own tasks"]
+
+
+def test_a_run_is_found_by_hash_or_by_its_documents(run, demo_file, demo_tasks, toolset):
+    sets = known_sets(toolset, demo_file)
+    few = {t.task_id: t for t in demo_tasks[:5]}
+    limited = replace(run, hashes={"tasks": None}, tasks=few, task_count=40)
+    other_task = replace(demo_tasks[0], question="Anders gefragt?")
+    assert set_of(run, sets) is sets[0]
+    assert set_of(limited, sets) is sets[0]
+    assert set_of(replace(limited, task_count=41), sets) is None, "another set of which these are a part"
+    assert set_of(replace(limited, tasks=few | {other_task.task_id: other_task}), sets) is None
+    assert set_of(replace(limited, tasks={}), sets) is None, "no hash, no documents: nothing is known"
+    assert set_of(replace(run, hashes={"tasks": "0" * 64}), sets) is None
+
+
+@pytest.mark.parametrize("call, extra, cluster", [
+    (Call("get_city_resource", {"slug": "ulm", "resource": "trees"}), {"phrasing": "p1"}, "trees × p1"),
+    (Call("pois", {"slug": "ulm", "type": "police"}), {"phrasing": "p2"}, "police × p2"),
+    (Call("weather", {"slug": "ulm"}), {"phrasing": "p3"}, "weather × p3"),
+    (Call("weather", {"slug": "ulm"}), {}, "t1"),
+])
+def test_rows_of_one_template_share_a_cluster(call, extra, cluster):
+    assert cluster_of(Task("t1", "?", (call,), extra=extra)) == cluster
+
+
+def test_hard_is_what_the_row_says():
+    assert is_hard(Task("a", "?", (), extra={"hard": True})) and not is_hard(Task("a", "?", ()))
+
+
+
+
+def test_clusters_are_those_of_templates_only(demo_tasks):
+    """The core set was written by hand, and of a user's own tasks nothing is known."""
+    tasks = {t.task_id: t for t in demo_tasks}
+    assert clusters_of(TaskSet("core", "1", tasks)) == clusters_of(TaskSet("own tasks", "1", tasks)) == {}
+    found = clusters_of(TaskSet("extended", "1", tasks))
+    assert found["resource_key-koeln-charging"] == found["resource_key-bonn-charging"] == "charging × k1"
+    assert found["routing_named-koeln"] == "weather × w1"
