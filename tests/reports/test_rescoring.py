@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from tests.reports.test_harness_output import TASK, results, sample
 
 from infranode_eval.reports.harness_output import verdicts_from_harness
 from infranode_eval.reports.rescoring import rescore, rescore_samples, rescoring_sections
@@ -15,6 +14,7 @@ from infranode_eval.tables import render
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
 from lm_eval_task.records import MATCHES, Reply, Score, tasks_fingerprint
+from tests.reports.test_harness_output import TASK, results, sample
 
 WRONG = dict.fromkeys(MATCHES, False)
 RIGHT = dict.fromkeys(MATCHES, True)
