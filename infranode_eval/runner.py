@@ -126,7 +126,7 @@ class Runner:
         if self._crash is not None:
             raise self._crash
         with self._lock:
-            kept, self._kept = self._kept, []   # a thread that outlives the run keeps nothing
+            kept, self._kept = self._kept, []
         return [self._keep(_not_run(tasks[i // repeats], i % repeats + 1, self.stop_reason)) if one is None else one
                 for i, one in enumerate(kept)]
 
@@ -151,8 +151,8 @@ class Runner:
         if self.provider.deterministic:
             return None
         unsent = (u for u in self._units() if (self._task(u).task_id, u[1]) not in self.stored)
-        unsent = list(islice(unsent, PROBED_ABOVE + 1))
-        return unsent[0] if len(unsent) > PROBED_ABOVE else None
+        first = list(islice(unsent, PROBED_ABOVE + 1))
+        return first[0] if len(first) > PROBED_ABOVE else None
 
     def _judge_probe(self, played: Played) -> None:
         """A refusal for good (no such model, no tools there, no right to it) would meet every task."""
@@ -200,6 +200,8 @@ class Runner:
             self.stop(f"{type(crash).__name__} in a worker")
 
     def _record(self, place: int, played: Played) -> None:
+        if not self._kept:   # this thread outlived its run
+            return
         kept = self._keep(played)
         with self._lock:
             if self._kept:
