@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
-from infranode_eval.generator.templates import DATA
 from infranode_eval.infranode import facts
 from infranode_eval.retrieval import Bm25, tool_documents
+from infranode_eval.shipped import DATA
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import Toolset
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.generator.templates import DATA
+from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Task, calls_from_json, canonical_json, read_json_lines
 from lm_eval_task.tools import request_of

@@ -10,8 +10,9 @@ from typing import Any
 from infranode_eval.generator.build import Candidate
 from infranode_eval.generator.leakage import searches, solved
 from infranode_eval.generator.reviews import Review, merged
-from infranode_eval.generator.templates import DATA, phrasings
+from infranode_eval.generator.templates import phrasings
 from infranode_eval.generator.verify import Source, Verdict, Wanted, wanted_of
+from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Toolset

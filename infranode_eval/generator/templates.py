@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from infranode_eval.shipped import DATA, read_shipped
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 CATEGORIES = ("routing_broad", "routing_named", "resource_key", "slug_resolution", "poi_type", "compare_multi",
               "not_covered", "two_step", "routing_rest", "two_calls", "availability")
 BOARDS = ("departures", "arrivals")
@@ -137,22 +135,12 @@ class Place:
     eva: str | None = None
 
 
-def _read(name: str) -> Any:
-    path = DATA / name
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}); reinstall the package", path) from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"is not JSON ({error.msg})", path, error.lineno) from None
-
-
 @cache
 def phrasings() -> Mapping[str, Phrasing]:
     """Every phrasing by id, in the order of the ids. Raise DataError for a broken file or an id that occurs twice."""
     found: dict[str, Phrasing] = {}
     for path in sorted((DATA / "phrasings").glob("*.json")):
-        for row in _read(f"phrasings/{path.name}")["phrasings"]:
+        for row in read_shipped(f"phrasings/{path.name}")["phrasings"]:
             phrasing = Phrasing.from_json(row)
             if phrasing.id in found:
                 raise DataError(f"phrasing {phrasing.id} occurs twice", path)
@@ -163,32 +151,32 @@ def phrasings() -> Mapping[str, Phrasing]:
 @cache
 def city_forms() -> Mapping[str, CityForms]:
     """The forms of the 84 cities by slug."""
-    rows = _read("city_forms.json")["cities"]
+    rows = read_shipped("city_forms.json")["cities"]
     return {slug: CityForms(slug, row["name"], row["genitive"], row["adjective"]) for slug, row in rows.items()}
 
 
 @cache
 def states() -> tuple[str, ...]:
     """Federal states with two cities or more that may follow a bare preposition."""
-    return tuple(_read("city_forms.json")["states"])
+    return tuple(read_shipped("city_forms.json")["states"])
 
 
 @cache
 def places(kind: str) -> tuple[Place, ...]:
     """The places of a kind: "two_step" and "board" are stations, "stops" are stops of local transport."""
     return tuple(Place(row["slug"], row.get("station") or row["stop"], row.get("eva"))
-                 for row in _read("two_step_stations.json")[kind])
+                 for row in read_shipped("two_step_stations.json")[kind])
 
 
 @cache
 def core_rows() -> tuple[Mapping[str, Any], ...]:
     """The hand-chosen core: task_id, category, phrasing, and slugs or place; `twin` numbers pairs."""
-    return tuple(_read("core.json")["tasks"])
+    return tuple(read_shipped("core.json")["tasks"])
 
 
 def core_version() -> str:
     """The version that the core set carries, e.g. "core-2026-12"."""
-    return _read("core.json")["version"]
+    return read_shipped("core.json")["version"]
 
 
 def natural(name: str) -> tuple[str, int, str]:

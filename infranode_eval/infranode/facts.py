@@ -11,13 +11,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from infranode_eval.infranode.invention import Inventor, Rule
-from lm_eval_task.errors import DataError, UsageError
+from infranode_eval.shipped import read_shipped
+from lm_eval_task.errors import UsageError
 
-DATA = Path(__file__).resolve().parent.parent / "data"
 DEFAULT_STATE = "v1.1.1"
 DEFAULT_SEED = "s1"
 
@@ -99,26 +98,16 @@ class Source:
     proof: str
 
 
-def _read(name: str) -> Any:
-    path = DATA / name
-    try:
-        return json.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}); reinstall the package", path) from None
-    except json.JSONDecodeError as error:
-        raise DataError(f"is not JSON ({error.msg})", path, error.lineno) from None
-
-
 @cache
 def raw() -> Mapping[str, Any]:
     """The facts file as it is. Raise DataError if it is missing or broken."""
-    return _read("snapshot_facts.json")
+    return read_shipped("snapshot_facts.json")
 
 
 @cache
 def rules_file() -> Mapping[str, Any]:
     """The rules file as it is: version, fields, lists. Raise DataError if it is missing or broken."""
-    return _read("snapshot_rules.json")
+    return read_shipped("snapshot_rules.json")
 
 
 @cache

@@ -12,6 +12,7 @@ from typing import Any
 from infranode_eval.budget import MILLION, Price
 from infranode_eval.providers.token_usage import NAMES, normal_usage
 from infranode_eval.reports.archive import is_number
+from infranode_eval.totals import quantile
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def effort_of(rows: Iterable[Mapping[str, Any]], price: Price | None = None) -> 
             seconds.append(float(row["latency_s"]))
     seconds.sort()
     spent, received = _mean(usages, "input_tokens"), _mean(usages, "output_tokens")
-    return Effort(spent, received, _quantile(seconds, 0.5), _quantile(seconds, 0.95),
+    return Effort(spent, received, quantile(seconds, 0.5), quantile(seconds, 0.95),
                   _cost(usages, price) if price and spent is not None and received is not None else None)
 
 
@@ -70,16 +71,6 @@ def _is_count(value: Any) -> bool:
 def _mean(usages: Iterable[Mapping[str, int | None]], name: str) -> float | None:
     counts = [n for u in usages if (n := u.get(name)) is not None]
     return sum(counts) / len(counts) if counts else None
-
-
-def _quantile(ordered: list[float], share: float) -> float | None:
-    """Linear interpolation between order statistics."""
-    if not ordered:
-        return None
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (position - below)
 
 
 def _cost(usages: Iterable[Mapping[str, int | None]], price: Price) -> float | None:

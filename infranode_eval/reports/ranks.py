@@ -10,54 +10,57 @@ from collections.abc import Callable, Sequence
 
 from infranode_eval.reports.ability import ability_weights
 from infranode_eval.reports.figures import POLICY, Summary
-from infranode_eval.reports.tiers import tiers_of
+from infranode_eval.reports.tiers import Tiers, tiers_of
 
+OUTSIDE = ("budget", "numbers", "tasks", "baseline")     # why a run has no rank
 MOST_RANKED = 100       # every pair is tested: 4,950 tests
 _NAMED = 12             # names in one line
 
 
 def tiers(summaries: Sequence[Summary]) -> list[int | None]:
     """The tier of each run, from 1; None outside the ranking, and for all where there are too many to compare."""
-    ranked = [i for i in _by_ability(summaries) if _is_ranked(summaries[i], summaries)]
+    reasons = reasons_outside(summaries)
+    ranked = [i for i in _by_ability(summaries) if reasons[i] is None]
     found: list[int | None] = [None] * len(summaries)
-    if ranked and len(ranked) <= MOST_RANKED:
-        first = summaries[ranked[0]].tally
-        assert first is not None
-        shares = [_shares(summaries[i], first.task_ids) for i in ranked]
-        placed = tiers_of(shares, ability_weights(first.categories), first.clusters or first.task_ids)
-        for index, tier in zip(ranked, placed.tier, strict=True):
-            found[index] = tier
+    placed = placed_in_tiers([summaries[i] for i in ranked])
+    for index, tier in zip(ranked, placed.tier if placed else (), strict=placed is not None):
+        found[index] = tier
     return found
 
 
-def _shares(summary: Summary, task_ids: Sequence[str]) -> list[float]:
-    tally = summary.tally
-    assert tally is not None
-    solved = tally.shares
-    return [solved[key] for key in task_ids]
+def placed_in_tiers(ranked: Sequence[Summary]) -> Tiers | None:
+    """The tiers of runs over the same tasks, best first; None for none, or more than MOST_RANKED."""
+    tallies = [s.tally for s in ranked if s.tally is not None]
+    if not tallies or len(tallies) > MOST_RANKED:
+        return None
+    first = tallies[0]
+    shares = [tally.shares for tally in tallies]
+    return tiers_of([[solved[key] for key in first.task_ids] for solved in shares], ability_weights(first.categories),
+                    first.clusters or first.task_ids)
 
 
 def _by_ability(summaries: Sequence[Summary]) -> list[int]:
     return sorted(range(len(summaries)), key=lambda i: -(summaries[i].strict.get("ability") or 0.0))
 
 
-def _is_ranked(summary: Summary, summaries: Sequence[Summary]) -> bool:
-    """Is this a model, with rows over the tasks of the first such model, that no budget held back?"""
-    if not _may_rank(summary):
-        return False
-    first = next(s.tally for s in summaries if _may_rank(s))
-    return first is not None and summary.tally is not None and (
-        summary.tally.task_ids == first.task_ids or set(summary.tally.task_ids) == set(first.task_ids))
+def reasons_outside(summaries: Sequence[Summary]) -> list[str | None]:
+    """For each run why it has no rank (one of OUTSIDE), or None: a model over the tasks of the first such model."""
+    first = next((s.tally for s in summaries if _reason(s) is None and s.tally is not None), None)
+    reference = set(first.task_ids) if first else set()
+    return [_reason(s) or (None if s.tally and set(s.tally.task_ids) == reference else "tasks") for s in summaries]
 
 
-def _may_rank(summary: Summary) -> bool:
-    return summary.tally is not None and not summary.run.baseline and not summary.budget_limited \
-        and summary.strict.get("ability") is not None
+def _reason(summary: Summary) -> str | None:
+    if summary.run.baseline:
+        return "baseline"
+    if summary.tally is None or summary.strict.get("ability") is None:
+        return "numbers"
+    return "budget" if summary.budget_limited else None
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:
     """What the tier column means, or why it is empty."""
-    ranked = sum(_is_ranked(s, summaries) for s in summaries)
+    ranked = reasons_outside(summaries).count(None)
     if ranked > MOST_RANKED:
         return [f"no tiers: {ranked} models would take {ranked * (ranked - 1) // 2:,} paired tests; name fewer files "
                 f"(up to {MOST_RANKED} are compared)"]

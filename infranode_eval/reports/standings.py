@@ -10,14 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from infranode_eval.reports.ability import ability_interval, ability_weights
+from infranode_eval.reports.ability import ability_interval
 from infranode_eval.reports.exhibits import Exhibit, ordered
 from infranode_eval.reports.figures import Summary
-from infranode_eval.reports.ranks import MOST_RANKED
-from infranode_eval.reports.tiers import Tiers, tiers_of
+from infranode_eval.reports.ranks import OUTSIDE, placed_in_tiers, reasons_outside
 from infranode_eval.statistics import Interval
-
-OUTSIDE = ("budget", "numbers", "tasks", "baseline")     # why a run has no rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,42 +35,15 @@ def standings_of(exhibits: Sequence[Exhibit]) -> list[Standing]:
     Without tiers and ranks where there are more than MOST_RANKED models: every pair would have to be tested.
     """
     runs = ordered(exhibits)
-    reference = next((set(t.task_ids) for e in runs if (t := e.summary.tally) and _may_rank(e)), set())
-    reasons = [_outside(e, reference) for e in runs]
+    reasons = reasons_outside([e.summary for e in runs])
     ranked = [e for e, reason in zip(runs, reasons, strict=True) if reason is None]
-    tiers = _tiers(ranked)
+    tiers = placed_in_tiers([e.summary for e in ranked])
     found = [Standing(e, interval_of(e.summary), *(tiers.tier[i], tiers.best[i], tiers.worst[i]) if tiers else ())
              for i, e in enumerate(ranked)]
     for reason in OUTSIDE:
         found += [Standing(e, interval_of(e.summary), outside=reason)
                   for e, why in zip(runs, reasons, strict=True) if why == reason]
     return found
-
-
-def _may_rank(exhibit: Exhibit) -> bool:
-    summary = exhibit.summary
-    return not (summary.run.baseline or summary.budget_limited or summary.strict.get("ability") is None)
-
-
-def _outside(exhibit: Exhibit, reference: set[str]) -> str | None:
-    summary = exhibit.summary
-    if summary.run.baseline:
-        return "baseline"
-    if summary.tally is None or summary.strict.get("ability") is None:
-        return "numbers"
-    if summary.budget_limited:
-        return "budget"
-    return None if set(summary.tally.task_ids) == reference else "tasks"
-
-
-def _tiers(ranked: Sequence[Exhibit]) -> Tiers | None:
-    tallies = [e.summary.tally for e in ranked if e.summary.tally is not None]
-    if not tallies or len(tallies) > MOST_RANKED:
-        return None
-    first = tallies[0]
-    shares = [tally.shares for tally in tallies]
-    return tiers_of([[s[key] for key in first.task_ids] for s in shares], ability_weights(first.categories),
-                    first.clusters or first.task_ids)
 
 
 def interval_of(summary: Summary) -> Interval | None:
