@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ class Claim:
     """
 
     out: Path
-    stored: Mapping[tuple[str, int], Sequence[Entry]]
+    stored: MutableMapping[tuple[str, int], Sequence[Entry]]
     forced: tuple[str, ...] = ()
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -80,15 +80,15 @@ class Stopped(Exception):
 class Runner:
     """One run. `stop(reason)` ends it early from any thread or signal handler.
 
-    stored: answers of an earlier run by (task_id, repeat); they are used instead of sending. keep: what is to stay of
-    a task after its turn, so that a long run does not hold every reply.
+    stored: answers of an earlier run by (task_id, repeat); used instead of sending, and let go then. keep: what is to
+    stay of a task after its turn, so that a long run does not hold every reply.
     """
 
     def __init__(self, suite: Suite, setup: Setup, provider: Provider, limits: Limits, journal: Journal | None = None,
-                 stored: Mapping[tuple[str, int], Sequence[Entry]] | None = None,
+                 stored: MutableMapping[tuple[str, int], Sequence[Entry]] | None = None,
                  keep: Callable[[Played], Any] = lambda played: played) -> None:
         self.suite, self.setup, self.provider, self.limits, self.journal = suite, setup, provider, limits, journal
-        self.stored = stored or {}
+        self.stored = {} if stored is None else stored
         self.pace = Pace(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
         self.stopping = threading.Event()
         self.stop_reason: str | None = None
@@ -214,7 +214,7 @@ class Runner:
 
         Answers without a verdict (blank once the thoughts are gone) are asked for once more.
         """
-        stored = self.stored.get((task.task_id, repeat), ())
+        stored = self.stored.pop((task.task_id, repeat), ())
         played = self._play_once(task, repeat, stored)
         if played.transcript is not None and played.score.failed:
             again = self._play_once(task, repeat, ())
