@@ -41,7 +41,7 @@ from infranode_eval.reports.drilldown import Case, case_json, case_lines, cases_
 from infranode_eval.reports.exhibits import Exhibit, best_files, exhibits_of, without_rows
 from infranode_eval.reports.export import TABLES, csv_text, json_text, report_csv, report_json
 from infranode_eval.reports.figures import Summary, summarise
-from infranode_eval.reports.gates import Gate, broken_gates, worse_than
+from infranode_eval.reports.gates import Gate, broken_gates, kept_line, worse_than
 from infranode_eval.reports.harness_output import verdicts_from_harness
 from infranode_eval.reports.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
 from infranode_eval.reports.page import html_page, page_path, write_page
@@ -255,7 +255,8 @@ def gate(options: argparse.Namespace) -> int:
         sets = task_sets(tools, options.tasks, _say)
         base = one_run(Path(options.gate_against), options.set, tools, sets)
         lines += worse_than(summarise(base, sets, tools), summaries, options.max_drop or 0.0)
-    show("".join(clean(line) + "\n" for line in lines))
+    said = lines if lines or left_out else [kept_line(gates, summaries)]
+    show("".join(clean(line) + "\n" for line in said))
     return 1 if lines or left_out else 0
 
 

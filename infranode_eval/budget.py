@@ -14,7 +14,7 @@ from typing import Any
 
 from infranode_eval.tables import ABSENT, Column, Section, Table, percent
 from lm_eval_task.errors import UsageError
-from lm_eval_task.prompt import NATIVE_SYSTEM, prompt_prefix, render_tools
+from lm_eval_task.prompt import native_system, prompt_prefix, render_tools
 from lm_eval_task.records import Task, canonical_json
 from lm_eval_task.tools import Toolset
 
@@ -73,7 +73,7 @@ def prompt_of(mode: str, tools: Toolset, tasks: Sequence[Task], count: Callable[
         prefix, tool_text = prompt_prefix(tools), render_tools(tools)
     else:
         tool_text = json.dumps(tools.to_json(), ensure_ascii=False, separators=(",", ":"))
-        prefix = NATIVE_SYSTEM + tool_text
+        prefix = native_system(tools) + tool_text
     fixed = Size(len(prefix), count(prefix))
     questions = [Size(len(t.question), count(t.question)) for t in tasks]
     characters = [fixed.characters + q.characters for q in questions]

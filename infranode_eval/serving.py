@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lm_eval_task.parse import calls_from_message
-from lm_eval_task.prompt import NATIVE_SYSTEM, prompt_prefix
+from lm_eval_task.prompt import native_system, prompt_prefix
 from lm_eval_task.records import Reply, Score, canonical_json
 from lm_eval_task.shapes import parts_of
 from lm_eval_task.thoughts import split_thoughts
@@ -98,7 +98,7 @@ def _count(value: Any) -> int:
 
 def least_prompt_tokens(mode: str, tools: Toolset) -> int:
     """A cautious estimate of the tokens in what precedes every question, the tools above all."""
-    text = prompt_prefix(tools) if mode == "prompt" else NATIVE_SYSTEM + canonical_json(tools.to_json())
+    text = prompt_prefix(tools) if mode == "prompt" else native_system(tools) + canonical_json(tools.to_json())
     return round(len(text) / CHARACTERS_PER_TOKEN)
 
 

@@ -10,20 +10,24 @@ from typing import Any
 
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import fingerprint
-from lm_eval_task.tools import Toolset
+from lm_eval_task.tools import THE_TWELVE, Toolset
 
 MODES = ("prompt", "native")
 
+# Whose questions they are; a user's own tools are not about German cities.
+SUBJECT = "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen."
+ANY_SUBJECT = "Du beantwortest Fragen mit Werkzeugen."
+
 RULES = (
-    "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. Wähle das Werkzeug, dessen Ergebnis die Frage "
+    "Wähle das Werkzeug, dessen Ergebnis die Frage "
     "beantwortet, und antworte nur mit dem Aufruf als JSON-Objekt, ohne weiteren Text:\n"
     '{"name": "<Werkzeug>", "arguments": {"<Parameter>": "<Wert>"}}\n'
     "Gib genau einen Aufruf an. Nur wenn die Frage mehrere voneinander unabhängige Aufrufe braucht, antworte mit einer "
     "JSON-Liste dieser Objekte. Passt kein Werkzeug, antworte mit einem kurzen Satz ohne JSON."
 )
 
-NATIVE_SYSTEM = (
-    "Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. Rufe das Werkzeug auf, dessen Ergebnis die Frage "
+NATIVE_RULES = (
+    "Rufe das Werkzeug auf, dessen Ergebnis die Frage "
     "beantwortet. Nutze genau einen Aufruf, mehrere nur dann, wenn die Frage mehrere unabhängige Aufrufe braucht. "
     "Passt kein Werkzeug, antworte mit einem kurzen Satz."
 )
@@ -37,9 +41,19 @@ def render_tools(tools: Toolset) -> str:
         for t in tools.tools)
 
 
+def subject_of(tools: Toolset) -> str:
+    """The first sentence: about German cities if any of the twelve tools is offered."""
+    return SUBJECT if any(tool.name in THE_TWELVE for tool in tools.tools) else ANY_SUBJECT
+
+
 def prompt_prefix(tools: Toolset) -> str:
     """Everything before the question: equal for all tasks, so that a server can cache it."""
-    return f"{RULES}\n\nWerkzeuge:\n{render_tools(tools)}\n\nFrage:\n"
+    return f"{subject_of(tools)} {RULES}\n\nWerkzeuge:\n{render_tools(tools)}\n\nFrage:\n"
+
+
+def native_system(tools: Toolset) -> str:
+    """The system message of native mode."""
+    return f"{subject_of(tools)} {NATIVE_RULES}"
 
 
 def prompt_text(tools: Toolset, question: str) -> str:
@@ -52,7 +66,7 @@ def messages(mode: str, tools: Toolset, question: str) -> list[dict[str, Any]]:
     if mode == "prompt":
         return [{"role": "user", "content": prompt_text(tools, question)}]
     if mode == "native":
-        return [{"role": "system", "content": NATIVE_SYSTEM}, {"role": "user", "content": question}]
+        return [{"role": "system", "content": native_system(tools)}, {"role": "user", "content": question}]
     raise UsageError(f"mode {mode!r} does not exist; expected one of {', '.join(MODES)}")
 
 

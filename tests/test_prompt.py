@@ -12,8 +12,8 @@ import pytest
 
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import UsageError
-from lm_eval_task.prompt import MODES, NATIVE_SYSTEM, RULES, messages, prompt_fingerprint, prompt_prefix, prompt_text
-from lm_eval_task.tools import read_tools
+from lm_eval_task.prompt import MODES, RULES, messages, native_system, prompt_fingerprint, prompt_prefix, prompt_text
+from lm_eval_task.tools import Tool, Toolset, read_tools
 
 TOOLS = read_tools()
 SHIPPED = Path(__file__).parent.parent / "tasks.jsonl"
@@ -53,7 +53,7 @@ def test_each_tool_stands_in_the_prompt_once_with_its_schema() -> None:
 def test_the_rules_ask_for_json_and_for_a_sentence_without_json() -> None:
     assert '{"name": "<Werkzeug>", "arguments": {"<Parameter>": "<Wert>"}}' in RULES
     assert "genau einen Aufruf" in RULES and "ohne JSON" in RULES
-    assert "genau einen Aufruf" in NATIVE_SYSTEM and "JSON" not in NATIVE_SYSTEM
+    assert "genau einen Aufruf" in native_system(TOOLS) and "JSON" not in native_system(TOOLS)
 
 
 ADVICE = ("zuerst", "zunächst", "als erstes", "starte", "beginne", "start here", "first", "danach", "anschließend")
@@ -61,11 +61,11 @@ ADVICE = ("zuerst", "zunächst", "als erstes", "starte", "beginne", "start here"
 
 @pytest.mark.parametrize("word", ADVICE)
 def test_no_sentence_recommends_an_order_of_calls(word: str) -> None:
-    assert word not in (prompt_prefix(TOOLS) + NATIVE_SYSTEM).lower()
+    assert word not in (prompt_prefix(TOOLS) + native_system(TOOLS)).lower()
 
 
 def test_no_station_number_stands_in_the_prompt() -> None:
-    assert not re.search(r"\d{6,8}", prompt_prefix(TOOLS) + NATIVE_SYSTEM)
+    assert not re.search(r"\d{6,8}", prompt_prefix(TOOLS) + native_system(TOOLS))
 
 
 @pytest.mark.skipif(not SHIPPED.is_file(), reason="tasks.jsonl is not built yet")
@@ -95,3 +95,10 @@ def test_hashes_tell_modes_and_tools_apart() -> None:
 def test_an_unknown_mode_is_refused() -> None:
     with pytest.raises(UsageError, match="prompt, native"):
         messages("chat", TOOLS, QUESTION)
+
+
+def test_a_users_own_tools_are_not_about_cities() -> None:
+    own = Toolset.of([Tool.from_json({"name": "invoice", "parameters": {"type": "object", "properties": {}}})])
+    for text in (prompt_prefix(own), native_system(own)):
+        assert text.startswith("Du beantwortest Fragen mit Werkzeugen. ") and "Städte" not in text
+    assert prompt_prefix(TOOLS).startswith("Du beantwortest Fragen zu deutschen Städten mit Werkzeugen. ")

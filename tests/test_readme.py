@@ -69,7 +69,11 @@ def test_fifteen_tasks_accept_further_answers():
 
 @pytest.mark.parametrize("name", READMES)
 def test_result_rows_are_those_of_the_report(name):
-    done = subprocess.run([sys.executable, "report.py", "--format", "markdown"], cwd=ROOT, capture_output=True,
+    listed = subprocess.run(["git", "ls-files", "results"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode != 0 or not listed.stdout:
+        pytest.skip("only in a git checkout is it known which results are the project's own")
+    files = [name for name in listed.stdout.split() if name.endswith(".json")]
+    done = subprocess.run([sys.executable, "report.py", "--format", "markdown", *files], cwd=ROOT, capture_output=True,
                           text=True)
     assert done.returncode == 0, done.stderr
     wanted = {row for section in re.split(r"^### ", done.stdout, flags=re.MULTILINE) if section.startswith("Results")

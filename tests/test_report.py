@@ -265,16 +265,21 @@ def test_common_tasks_of_two_versions_are_compared_with_both_task_files(report, 
 
 
 @pytest.mark.parametrize("gates, status, lines, why", [
-    (["--gate", "call_match>=0.8"], 0, 0, "both hold: 40 and 32 of 40"),
+    (["--gate", "call_match>=0.8"], 0, 1, "both hold, which one line says: 40 and 32 of 40"),
     (["--gate", "call_match>=0.81", "--gate", "failed<=0"], 1, 1, "one run breaks one gate"),
     (["--gate", "call_match>1", "--gate", "parsed>1"], 1, 4, "two runs break two gates"),
     (["--gate-against", "results/good.json"], 1, 2, "worse fell in ability and in call_match"),
-    (["--gate-against", "results/good.json", "--max-drop", "0.6"], 0, 0, "not by so much"),
-    (["--gate-against", "results/worse.json", "--gate", "call_match>=0.8"], 0, 0, "both kinds at once"),
+    (["--gate-against", "results/good.json", "--max-drop", "0.6"], 0, 1, "not by so much"),
+    (["--gate-against", "results/worse.json", "--gate", "call_match>=0.8"], 0, 1, "both kinds at once"),
 ])
 def test_gates_in_ci(report, pair, gates, status, lines, why):
     done = report(*gates)
     assert (done.returncode, len(done.stdout.splitlines()), done.stderr) == (status, lines, ""), why
+
+
+def test_a_gate_in_per_cent_is_refused(report, pair):
+    done = report("--gate", "call_match>=80")
+    assert done.returncode == 2 and "a proportion from 0 to 1" in done.stderr and "write 0.8" in done.stderr
 
 
 def test_a_broken_file_breaks_the_gate(report, pair):

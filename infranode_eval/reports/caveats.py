@@ -35,6 +35,9 @@ def caveats_of(run: Run, shares: Mapping[str, float | None], tools: Toolset | No
         found.append(_failures(run, outcomes))
     elif not run.complete:
         found.append("the run is incomplete: run_eval.py --resume goes on")
+    deviations = run.settings.get("deviations")
+    if isinstance(deviations, list) and deviations:
+        found.append("the endpoint was sent something else than asked for: " + "; ".join(map(str, deviations)))
     if run.scorer_version != SCORER_VERSION:
         again = "" if _from_lm_eval(run) else ": report.py --rescore reads the replies again"
         found.append(f"scored by version {run.scorer_version}, this report's scorer is {SCORER_VERSION}{again}")

@@ -15,6 +15,7 @@ from lm_eval_task.errors import DataError, UsageError
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|==|>|<)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*")
 _NEAR = 1e-9            # a number that was computed in another order may differ in its last bits
+COUNTS = ("n", "scored", "failed")
 AGAINST = ("ability", "call_match")
 
 
@@ -63,9 +64,17 @@ def broken_gates(gates: Sequence[Gate], summaries: Sequence[Summary]) -> list[st
             if gate.metric not in values:
                 raise UsageError(f"--gate {gate}: {summary.run.path} has no metric {gate.metric!r}; it has "
                                  f"{', '.join(sorted(values))}")
+            if gate.metric not in COUNTS and not 0 <= gate.limit <= 1:
+                raise UsageError(f"--gate {gate}: {gate.metric} is a proportion from 0 to 1 (tables show per cent); "
+                                 f"write {gate.limit / 100:g} for {gate.limit:g} %")
             if not gate.holds(values[gate.metric]):
                 lines.append(f"{_name(summary)}: {gate.metric} is {_number(values[gate.metric])}, the gate is {gate}")
     return lines
+
+
+def kept_line(gates: Sequence[Gate], summaries: Sequence[Summary]) -> str:
+    """What to say when nothing broke: a log that shows nothing proves nothing."""
+    return f"{len(summaries)} runs keep {', '.join(map(str, gates)) or 'the base'}"
 
 
 def worse_than(base: Summary, summaries: Sequence[Summary], max_drop: float) -> list[str]:

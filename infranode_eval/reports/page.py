@@ -77,7 +77,7 @@ def _environment() -> Environment:
         from jinja2 import Environment, FileSystemLoader, StrictUndefined
     except ImportError:
         raise UsageError("--html needs jinja2, which is not installed; install it with: "
-                         "pip install 'infranode-tool-eval[report]'") from None
+                         "uv run --extra report report.py …, or pip install jinja2 matplotlib") from None
     return Environment(loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined,
                        finalize=_harmless)
 

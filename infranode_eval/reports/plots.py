@@ -53,7 +53,7 @@ def write_plots(exhibits: Sequence[Exhibit], folder: Path) -> list[Path]:
         import matplotlib
     except ImportError:
         raise UsageError("--plots needs matplotlib, which is not installed; install it with: "
-                         "pip install 'infranode-tool-eval[report]'") from None
+                         "uv run --extra report report.py …, or pip install jinja2 matplotlib") from None
     names = {key: _short(name) for key, name in names_of(exhibits).items()}
     written: list[Path] = []
     with matplotlib.rc_context(_STYLE), warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """The tiers of the runs in one table, and the orders that two ways of counting give.
 
-Pure. Models over the same tasks are ranked by ability (strict); baselines, budget-limited runs and runs of which only
-numbers are known stand outside.
+Pure. Models over the same tasks are ranked by ability (strict); baselines, incomplete and budget-limited runs, and
+runs of which only numbers are known stand outside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from infranode_eval.reports.ability import ability_weights
 from infranode_eval.reports.figures import POLICY, Summary
 from infranode_eval.reports.tiers import Tiers, tiers_of
 
-OUTSIDE = ("budget", "numbers", "tasks", "baseline")     # why a run has no rank
+OUTSIDE = ("incomplete", "budget", "numbers", "tasks", "baseline")     # why a run has no rank
 MOST_RANKED = 100       # every pair is tested: 4,950 tests
 _NAMED = 12             # names in one line
 
@@ -55,6 +55,8 @@ def _reason(summary: Summary) -> str | None:
         return "baseline"
     if summary.tally is None or summary.strict.get("ability") is None:
         return "numbers"
+    if summary.run.failed:
+        return "incomplete"
     return "budget" if summary.budget_limited else None
 
 
@@ -67,7 +69,8 @@ def tier_notes(summaries: Sequence[Summary]) -> list[str]:
     if ranked < 2:
         return []
     return [f"tier: models in one tier cannot be told apart (paired differences of ability, 5 %, Holm over "
-            f"{ranked * (ranked - 1) // 2} pairs); baselines, budget-limited runs and runs without rows have no rank"]
+            f"{ranked * (ranked - 1) // 2} pairs); baselines, incomplete and budget-limited runs, and runs without rows "
+            "have no rank"]
 
 
 def other_orders(summaries: Sequence[Summary]) -> list[str]:

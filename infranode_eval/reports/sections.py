@@ -54,6 +54,13 @@ def _short(hash_: str | None) -> str:
     return hash_[:12] if hash_ else "unknown"
 
 
+SETUPS = {
+    "S": "set-up S: tools in the prompt, 160 tokens, temperature 0, no reasoning",
+    "N": "set-up N: tools sent as tools=, 1,024 tokens, vendor default",
+    "R": "set-up R: 8,192 tokens, reasoning on",
+}
+
+
 def _setup(summary: Summary) -> str:
     """S, N, R, or what makes a set-up custom, since two customs are not one."""
     settings = summary.run.settings
@@ -90,6 +97,7 @@ def _group_section(group: Group, ordered: Sequence[Summary]) -> Section:
     names, warnings = _marked(_labels(ordered), ordered)
     title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
     title += f" × {group.repeats}" if group.repeats > 1 else ""
+    meaning = SETUPS.get(group.setup)
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
     identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
     main = main_table(ordered, names)
@@ -100,7 +108,7 @@ def _group_section(group: Group, ordered: Sequence[Summary]) -> Section:
         tables += [fate_table(rows, labels), category_table(rows, labels), *repeats_table(rows, labels),
                    *profile_table(rows, labels),
                    outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(title, tuple(tables), (identity, *programs))
+    return Section(title, tuple(tables), (identity, *([meaning] if meaning else []), *programs))
 
 
 def _order(summary: Summary) -> tuple[bool, float, str, str]:
