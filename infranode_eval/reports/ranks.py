@@ -69,8 +69,8 @@ def tier_notes(summaries: Sequence[Summary]) -> list[str]:
     if ranked < 2:
         return []
     return [f"tier: models in one tier cannot be told apart (paired differences of ability, 5 %, Holm over "
-            f"{ranked * (ranked - 1) // 2} pairs); baselines, incomplete and budget-limited runs, and runs without rows "
-            "have no rank"]
+            f"{ranked * (ranked - 1) // 2} pairs); baselines, incomplete and budget-limited runs, and runs without "
+            "rows have no rank"]
 
 
 def other_orders(summaries: Sequence[Summary]) -> list[str]:
