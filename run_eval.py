@@ -52,7 +52,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the project's tools.json")
     p.add_argument("--set", dest="which", default="core", metavar="S",
                    help="core, extended, robust, abstain or all; default: core")
-    p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json")
+    p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
+                                                          "with --tasks FILE its name without ending as the set")
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
     p.add_argument("--rpm", type=_limit, metavar="N", help="requests a minute, evenly spaced; default: no limit")

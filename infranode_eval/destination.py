@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,10 @@ from typing import Any
 from infranode_eval.journal import Entry, journal_path, read_journal, stored_answers
 from infranode_eval.results import Description, check_writable, entries_of, read_result
 from lm_eval_task.errors import UsageError
+
+
+class Taken(UsageError):
+    """A run stands there, and the flags allow neither to continue nor to replace it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +33,10 @@ class Claim:
 
 
 def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool) -> Claim:
-    """Raise UsageError if something stands there that the flags do not allow to continue or to replace.
+    """Raise Taken if a run stands there that the flags do not allow to continue or to replace.
 
-    A file that is no results file is never replaced, whatever the flags: DataError.
+    A place that cannot be written: UsageError. A file that is no results file is never replaced, whatever the flags:
+    DataError.
     """
     check_writable(out)
     journal = journal_path(out)
@@ -43,9 +48,10 @@ def claim(out: Path, description: Description, *, deterministic: bool, resume: b
             _check_own(out, old, description)
         return Claim(out, {})
     if not resume:
+        _check_same(out, journal, old, description)
         present = [str(path) for path in (out, journal) if path.exists()]
-        raise UsageError(f"{' and '.join(present)} exist{'s' if len(present) == 1 else ''}; --resume continues {out}, "
-                         f"--force starts it anew (and {journal})")
+        raise Taken(f"{' and '.join(present)} exist{'s' if len(present) == 1 else ''}; --resume continues {out}, "
+                    f"--force starts it anew (and {journal})")
     return _resumed(out, journal, description, force)
 
 
@@ -57,8 +63,22 @@ def _check_own(out: Path, old: Description | None, description: Description) -> 
         differing = _differences(old.identity(), description) - {"hash of prompt"}   # baselines see no prompt
         differing |= {k for k in ("limit", "repeats") if old.settings.get(k) != description.settings.get(k)}
     if differing:
-        raise UsageError(f"{out} holds another run ({', '.join(sorted(differing))}); choose another --out, or --force "
-                         f"to replace it (and {journal_path(out)})")
+        raise _another_run(out, differing)
+
+
+def _check_same(out: Path, journal: Path, old: Description | None, description: Description) -> None:
+    """Raise Taken if file or journal answer another question; old: the run of the file, where there is one."""
+    identities = [old.identity()] if old else []
+    if journal.exists():
+        identities.append(read_journal(journal)[0])
+    differing = {name for one in identities if one for name in _differences(one, description)}
+    if differing:
+        raise _another_run(out, differing)
+
+
+def _another_run(out: Path, differing: Iterable[str]) -> Taken:
+    return Taken(f"{out} holds another run ({', '.join(sorted(differing))}); choose another --out, or --force to "
+                 f"replace it (and {journal_path(out)})")
 
 
 def _resumed(out: Path, journal: Path, description: Description, force: bool) -> Claim:
@@ -74,9 +94,10 @@ def _resumed(out: Path, journal: Path, description: Description, force: bool) ->
         known = {(e.task_id, e.repeat, e.key) for e in entries}
         entries += [e for e in entries_of(result) if (e.task_id, e.repeat, e.key) not in known]
     if differing and not force:
-        raise UsageError(f"{out} cannot be resumed: {', '.join(sorted(differing))} differ"
-                         f"{'s' if len(differing) == 1 else ''}; repeat that run's settings, choose another --out, "
-                         "or add --force to go on all the same (recorded)")
+        names = ", ".join(sorted(differing))
+        raise Taken(f"{out} holds another run ({names}) and cannot be resumed: {names} differ"
+                    f"{'s' if len(differing) == 1 else ''}; repeat that run's settings, choose another --out, or add "
+                    "--force to go on all the same (recorded)")
     return Claim(out, stored_answers(entries), tuple(sorted(differing)))
 
 

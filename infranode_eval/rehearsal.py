@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from infranode_eval.budget import Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
-from infranode_eval.destination import claim
+from infranode_eval.destination import Claim, Taken, claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
 from infranode_eval.tokens import ESTIMATE
@@ -38,20 +38,25 @@ class _Witness:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a run would do. asked: the tasks to send, once for each repeat."""
+    """What a run would do. asked: the tasks to send, once for each repeat. taken: why the run would not begin."""
 
     ready: Prepared
     asked: Sequence[Task]
     preview: Preview | None
     price: Price | None
     price_source: str
+    taken: str | None = None
 
 
 def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None = None) -> Rehearsal:
-    """Raise UsageError or DataError as the run itself would before its first request."""
+    """Raise UsageError or DataError as the run itself would, but not for a result that stands in its way."""
     ready = prepared(plan)
-    claimed = claim(ready.out, ready.description, deterministic=ready.provider.deterministic, resume=plan.resume,
-                    force=plan.force)
+    taken = None
+    try:
+        claimed = claim(ready.out, ready.description, deterministic=ready.provider.deterministic, resume=plan.resume,
+                        force=plan.force)
+    except Taken as error:
+        claimed, taken = Claim(ready.out, {}), str(error)
     chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
     asked = [task for repeat in range(1, repeats + 1) for task in chosen
              if (task.task_id, repeat) not in claimed.stored]
@@ -60,7 +65,7 @@ def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None 
     price = price_of(table, listed, price_in, price_out, None)
     source = "as given" if price_in is not None and price_out is not None else \
         f"list price of {table.as_of} in {table.currency}, unchecked: --price-in and --price-out override"
-    return Rehearsal(ready, asked, _preview(ready, asked), price, source)
+    return Rehearsal(ready, asked, _preview(ready, asked), price, source, taken)
 
 
 def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
@@ -79,6 +84,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
            f"suite {ready.description.suite}, set {ready.description.set}")
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    if rehearsal.taken is not None:
+        yield f"note: {rehearsal.taken}"
     if not asked:
         return
     max_tokens = ready.setup.sampling.max_tokens

@@ -64,10 +64,13 @@ class Description:
 
 
 def results_path(model: str, suite: str = "single", which: str = "core", mode: str = "prompt",
-                 tag: str | None = None) -> Path:
-    """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own."""
-    marks = [_file_name(model), *([which] if which != "core" else []), *(["native"] if mode == "native" else []),
-             *([_file_name(tag)] if tag else [])]
+                 tag: str | None = None, own: str | None = None) -> Path:
+    """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own.
+
+    own: the stem of the user's tasks file, which stands in the place of the set.
+    """
+    tasks = [_file_name(own)] if own else [which] if which != "core" else []
+    marks = [_file_name(model), *tasks, *(["native"] if mode == "native" else []), *([_file_name(tag)] if tag else [])]
     folder = Path("results") if suite == "single" else Path("results") / suite
     return folder / f"{'.'.join(marks)}.json"
 

@@ -82,7 +82,8 @@ def prepared(plan: Plan) -> Prepared:
     setup = setup_of(plan, suite, tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
     provider = provider_of(plan, tools, tasks)
-    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag)
+    own = plan.tasks.stem if plan.tasks else None
+    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own)
     return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider), out)
 
 
@@ -174,7 +175,13 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
         settings |= {} if plan.shuffle is None else {"shuffle_tools": plan.shuffle}
         settings |= _settings_sent(plan, setup.mode, provider, parallel_of(plan.parallel, tasks))
     hashes = {"tasks": tasks_fingerprint(tasks), "tools": setup.tools.fingerprint, "prompt": suite.prompt_hash(setup)}
-    return Description(plan.suite, plan.which, plan.model, plan.backend, setup.mode, provider.setup, hashes, settings)
+    return Description(plan.suite, set_named(plan, tasks), plan.model, plan.backend, setup.mode, provider.setup, hashes,
+                       settings)
+
+
+def set_named(plan: Plan, tasks: Sequence[Task]) -> str:
+    """What the result calls its set: the stem of a user's file whose rows have none, else the set that was chosen."""
+    return plan.tasks.stem if plan.tasks and all(task.set is None for task in tasks) else plan.which
 
 
 def _settings_sent(plan: Plan, mode: str, provider: Provider, parallel: bool | None) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def flags(endpoint: StubEndpoint, vendor: str = "openai", *more: str) -> list[st
 def test_a_native_run_is_right_and_says_what_it_sent(vendor: str) -> None:
     with StubEndpoint(answering(vendor)) as endpoint:
         assert run_eval.main(flags(endpoint, vendor, "--mode", "native")) == 0
-    result = load("results/m.native.json")
+    result = load("results/m.t.native.json")
     assert result["metrics"]["call_match"] == 1.0 and result["backend"] == vendor
     settings = result["settings"]
     assert settings["tool_choice"] == "auto" and settings["deviations"] == []
@@ -90,7 +90,7 @@ def test_a_native_run_is_right_and_says_what_it_sent(vendor: str) -> None:
 def test_prompt_mode_records_no_tool_settings() -> None:
     with StubEndpoint(lambda r: React(completion('{"name": "weather", "arguments": {"slug": "bonn"}}'))) as endpoint:
         run_eval.main(flags(endpoint))
-    result = load("results/m.json")
+    result = load("results/m.t.json")
     assert (result["settings"]["tool_choice"], result["settings"]["parallel_tool_calls"]) == (None, None)
     assert "parallel_obeyed" not in result["rows"][0] and result["setup"] == "S"
 
@@ -101,7 +101,7 @@ def test_more_than_one_call_although_one_was_asked_for_is_recorded() -> None:
     with StubEndpoint([React(completion(None, "tool_calls", tool_calls=calls))]) as endpoint:
         for mode in ("off", "on", "unset"):
             run_eval.main(flags(endpoint, "openai", "--mode", "native", "--parallel-tool-calls", mode, "--tag", mode))
-    off, on, unset = (load(f"results/m.native.{mode}.json") for mode in ("off", "on", "unset"))
+    off, on, unset = (load(f"results/m.t.native.{mode}.json") for mode in ("off", "on", "unset"))
     assert [r["parallel_obeyed"] for r in off["rows"]] == [False, False]
     assert off["rows"][0]["outcome"] == "extra_calls"
     assert [r["settings"]["parallel_tool_calls"] for r in (off, on, unset)] == [False, True, None]
@@ -119,7 +119,7 @@ def test_what_an_endpoint_refuses_is_sent_otherwise_and_recorded_once() -> None:
 
     with StubEndpoint(script) as endpoint:
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native", "--concurrency", "4")) == 0
-        result = load("results/m.native.json")
+        result = load("results/m.t.native.json")
         assert len(endpoint.requests) <= 12 + 2 * 4, "at most one extra request a worker and parameter"
         assert sum(r["attempts"] for r in result["rows"]) == len(endpoint.requests)
         assert result["settings"]["deviations"] == ["parallel_tool_calls refused: left out",
@@ -128,14 +128,14 @@ def test_what_an_endpoint_refuses_is_sent_otherwise_and_recorded_once() -> None:
         before = len(endpoint.requests)
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native", "--resume")) == 0
         assert len(endpoint.requests) == before
-    assert load("results/m.native.json")["settings"]["deviations"] == result["settings"]["deviations"]
+    assert load("results/m.t.native.json")["settings"]["deviations"] == result["settings"]["deviations"]
 
 
 def test_a_call_that_the_server_cannot_read_is_an_outcome_and_not_retried() -> None:
     body = {"error": {"message": "The model produced output that does not match the expected peg-native format"}}
     with StubEndpoint([React(body, 500)]) as endpoint:
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native")) == 0
-    result = load("results/m.native.json")
+    result = load("results/m.t.native.json")
     assert {r["outcome"] for r in result["rows"]} == {"malformed_call"} and len(endpoint.requests) == 2
     assert result["rows"][0]["finish_reason_raw"].startswith("HTTP 500")
 
@@ -162,7 +162,7 @@ def test_the_extra_body_is_sent_and_recorded() -> None:
     with StubEndpoint(answering("openai")) as endpoint:
         run_eval.main(flags(endpoint, "openai", "--mode", "native", "--extra-body", '{"reasoning": {"effort": "low"}}'))
     assert endpoint.requests[0].body["reasoning"] == {"effort": "low"}
-    assert load("results/m.native.json")["settings"]["extra_body"] == {"reasoning": {"effort": "low"}}
+    assert load("results/m.t.native.json")["settings"]["extra_body"] == {"reasoning": {"effort": "low"}}
 
 
 # --- secrets ----------------------------------------------------------------------------------------------------------
@@ -184,7 +184,7 @@ def test_keys_and_headers_are_in_no_file_and_on_no_screen(vendor: str, status: i
     assert SECRET in endpoint.requests[0].headers["x-auth"] and KEY in str(endpoint.requests[0].headers)
     assert "***" in seen and not any(part in seen for part in ("0123456789", "header-secret", "sk-ge"))
     assert endpoint.requests[0].body["auth"] == {"key": KEY}
-    settings = load("results/m.json")["settings"]
+    settings = load("results/m.t.json")["settings"]
     assert settings["headers"] == {"X-Auth": "***"} and settings["extra_body"] == {"auth": {"key": "***"}}
 
 
@@ -194,7 +194,7 @@ def test_the_journal_of_a_broken_run_holds_no_secret(monkeypatch: pytest.MonkeyP
     with StubEndpoint(reactions) as endpoint:
         assert run_eval.main(flags(endpoint, "openai", "--retries", "0", "--concurrency", "1", "--header",
                                    f"X-Auth: {SECRET}")) == 3
-    journal = Path("results/m.journal.jsonl").read_text("utf-8")
+    journal = Path("results/m.t.journal.jsonl").read_text("utf-8")
     assert "***" in journal and KEY not in journal and "header-secret" not in journal
 
 
@@ -203,7 +203,7 @@ def test_a_run_goes_through_the_proxy_of_the_environment(monkeypatch: pytest.Mon
         monkeypatch.setenv("http_proxy", f"http://nutzer:kennwort99@{proxy.address}")
         assert run_eval.main(["--base-url", "http://llm.example", "--model", "m", "--tasks", "t.jsonl"]) == 0
     assert proxy.heads[0].startswith("POST http://llm.example:80/v1/chat/completions")
-    assert "kennwort99" not in Path("results/m.json").read_text("utf-8")
+    assert "kennwort99" not in Path("results/m.t.json").read_text("utf-8")
 
 
 # --- the probe --------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_long_run_with_a_mistake_fails_after_one_request(reaction: React, show
     assert len(endpoint.requests) == 1
     err = capsys.readouterr().err
     assert err.count("\n") == 1 and shown in err and "first request was refused" in err
-    assert load("results/m.native.json")["counts"] == {"n": 201, "scored": 0, "failed": 201}
+    assert load("results/m.t.native.json")["counts"] == {"n": 201, "scored": 0, "failed": 201}
 
 
 def test_the_probe_counts_and_is_paid_once() -> None:
@@ -233,7 +233,7 @@ def test_the_probe_counts_and_is_paid_once() -> None:
         assert run_eval.main(flags(endpoint, "openai", "--mode", "native")) == 0
     assert len(endpoint.requests) == 201
     assert endpoint.requests[0].at < min(r.at for r in endpoint.requests[1:])
-    assert load("results/m.native.json")["counts"]["scored"] == 201
+    assert load("results/m.t.native.json")["counts"]["scored"] == 201
 
 
 # --- dry runs ---------------------------------------------------------------------------------------------------------
@@ -257,9 +257,11 @@ def test_a_dry_run_counts_what_resume_would_send(capsys: pytest.CaptureFixture[s
     with StubEndpoint(answering("openai")) as endpoint:
         run_eval.main(flags(endpoint, "openai", "--limit", "1"))
         assert run_eval.main(flags(endpoint, "openai", "--resume", "--dry-run")) == 0
-        assert run_eval.main(flags(endpoint, "openai", "--dry-run")) == 2, "as the run itself would say"
+        assert run_eval.main(flags(endpoint, "openai", "--dry-run")) == 0, "a result in the way is only told"
         assert len(endpoint.requests) == 1
-    assert re.search(r"requests +1\b", capsys.readouterr().out)
+    with_resume, anew = capsys.readouterr().out.split("dry run, nothing is sent")[1:]
+    assert re.search(r"requests +1\b", with_resume) and "note:" not in with_resume
+    assert re.search(r"requests +2\b", anew) and "note: results/m.t.json exists; --resume continues" in anew
 
 
 def test_a_dry_run_knows_list_prices(capsys: pytest.CaptureFixture[str]) -> None:
@@ -310,8 +312,8 @@ def test_models_run_one_after_another_each_with_its_result(capsys: pytest.Captur
         assert run_eval.main(given) == 2, "files are protected"
         assert run_eval.main([*given, "--resume"]) == 0
         assert (len(one.requests), len(two.requests)) == (2, 2)
-    assert sorted(os.listdir("results")) == ["claude.native.json", "org__a.native.json"]
-    claude = load("results/claude.native.json")
+    assert sorted(os.listdir("results")) == ["claude.t.native.json", "org__a.t.native.json"]
+    claude = load("results/claude.t.native.json")
     assert claude["backend"] == "anthropic" and claude["settings"]["max_tokens"] == 99
     assert two.requests[0].body["top_k"] == 1 and two.requests[0].headers["x-a"] == "1"
     assert {r.body["model"] for r in one.requests} == {"org/a"}
@@ -326,7 +328,7 @@ def test_a_failing_model_does_not_keep_the_next_from_running() -> None:
     with StubEndpoint(script) as endpoint:
         assert run_eval.main(["--models", "models.txt", "--base-url", endpoint.url, "--mode", "native", "--tasks",
                               "t.jsonl"]) == 3
-    assert load("results/da.native.json")["complete"] and not load("results/weg.native.json")["complete"]
+    assert load("results/da.t.native.json")["complete"] and not load("results/weg.t.native.json")["complete"]
 
 
 LINEUPS = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from infranode_eval.destination import claim
+from infranode_eval.destination import Taken, claim
 from infranode_eval.journal import Entry, Journal, journal_path
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.results import Description, result_of, write_result
@@ -62,6 +62,18 @@ def test_what_stands_there_is_refused_with_both_names(tmp_path: Path, present: t
     assert str(out) in str(caught.value) and str(journal_path(out)) in str(caught.value)
     assert "--resume" in str(caught.value) and "--force" in str(caught.value)
     assert claimed(out, force=True).stored == {}
+
+
+@pytest.mark.parametrize("where", ("result", "journal"))
+def test_another_run_is_called_that_and_resume_is_not_suggested(tmp_path: Path, where: str) -> None:
+    out = tmp_path / "r.json"
+    other = replace(OURS, hashes={**OURS.hashes, "tasks": "2" * 64})
+    (store_result if where == "result" else store_journal)(out, other)
+    with pytest.raises(Taken, match=r"holds another run \(hash of tasks\)") as caught:
+        claimed(out)
+    assert "--resume" not in str(caught.value)
+    with pytest.raises(Taken, match=r"holds another run \(hash of tasks\) and cannot be resumed"):
+        claimed(out, resume=True)
 
 
 def test_resume_takes_each_answer_once_from_journal_and_file(tmp_path: Path) -> None:

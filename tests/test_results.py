@@ -116,6 +116,8 @@ PATHS = [
     (("m", "chain"), "results/chain/m.json", "another suite"),
     (("../x:y ü",), "results/_..__x_y__.json", "nothing leaves the folder"),
     ((".",), "results/_..json", "no hidden file"),
+    (("m", "single", "extended", "native", "x", "meine"), "results/m.meine.native.x.json", "own tasks name the file"),
+    (("m", "single", "core", "prompt", None, "a b"), "results/m.a_b.json", "whatever they are called"),
 ]
 
 

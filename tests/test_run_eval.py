@@ -71,19 +71,19 @@ def command(*flags: str, python: tuple[str, ...] = ()) -> list[str]:
 
 def test_without_a_model_it_runs_bm25_on_the_core(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_eval.main(["--tasks", "t.jsonl"]) == 0
-    result = load("results/bm25.json")
+    result = load("results/bm25.t.json")
     assert [r["task_id"] for r in result["rows"]] == ["a", "b", "d"]
     assert (result["suite"], result["set"], result["model"], result["backend"], result["mode"], result["harness"]) == (
         "single", "core", "bm25", "baseline", "prompt", "run_eval")
     assert result["complete"] is True and result["counts"] == {"n": 3, "scored": 3, "failed": 0}
     out, err = capsys.readouterr()
-    assert "results/bm25.json" in out and "call_match" in out and "resource_key" in out and err == ""
+    assert "results/bm25.t.json" in out and "call_match" in out and "resource_key" in out and err == ""
 
 
 @pytest.mark.parametrize("mode", ("prompt", "native"))
 def test_the_oracle_is_always_right(mode: str) -> None:
     assert run_eval.main(["--model", "oracle", "--mode", mode, "--tasks", "t.jsonl", "--set", "all"]) == 0
-    metrics = load(f"results/oracle.all{'.native' if mode == 'native' else ''}.json")["metrics"]
+    metrics = load(f"results/oracle.t{'.native' if mode == 'native' else ''}.json")["metrics"]
     assert set(metrics.values()) == {1.0}
 
 
@@ -91,10 +91,10 @@ def test_the_oracle_is_always_right(mode: str) -> None:
 def test_a_baseline_rewrites_its_own_file_with_the_same_bytes(model: str) -> None:
     flags = ["--model", model, "--tasks", "t.jsonl", "--set", "all", "--concurrency"]
     assert run_eval.main([*flags, "1"]) == 0
-    first = Path(f"results/{model}.all.json").read_bytes()
+    first = Path(f"results/{model}.t.json").read_bytes()
     assert run_eval.main([*flags, "7"]) == 0
-    assert Path(f"results/{model}.all.json").read_bytes() == first
-    assert os.listdir("results") == [f"{model}.all.json"]
+    assert Path(f"results/{model}.t.json").read_bytes() == first
+    assert os.listdir("results") == [f"{model}.t.json"]
 
 
 def test_limit_and_repeats_shape_the_rows() -> None:
@@ -104,9 +104,9 @@ def test_limit_and_repeats_shape_the_rows() -> None:
 
 def test_a_part_of_a_run_does_not_replace_the_whole(capsys: pytest.CaptureFixture[str]) -> None:
     run_eval.main(["--tasks", "t.jsonl"])
-    whole = Path("results/bm25.json").read_bytes()
+    whole = Path("results/bm25.t.json").read_bytes()
     assert run_eval.main(["--tasks", "t.jsonl", "--limit", "1"]) == 2
-    assert Path("results/bm25.json").read_bytes() == whole
+    assert Path("results/bm25.t.json").read_bytes() == whole
     assert run_eval.main(["--tasks", "t.jsonl", "--limit", "1", "--force"]) == 0
 
 
@@ -120,7 +120,23 @@ def test_a_users_own_tasks_and_tools_run_whole() -> None:
                                      "expected": [{"name": "wuerfeln", "arguments": {"seiten": 6}}]}])
     for model in ("oracle", "bm25"):
         assert run_eval.main(["--model", model, "--tasks", "own.jsonl", "--tools", "tools.json"]) == 0
-        assert load(f"results/{model}.json")["metrics"]["call_match"] == 1.0
+        assert load(f"results/{model}.own.json")["metrics"]["call_match"] == 1.0
+        assert load(f"results/{model}.own.json")["set"] == "own", "the rows name no set"
+
+
+def test_a_users_own_tasks_do_not_meet_the_shipped_result(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("results").mkdir()
+    shipped = (ROOT / "results/bm25.json").read_bytes()
+    Path("results/bm25.json").write_bytes(shipped)
+    assert run_eval.main(["--tasks", "t.jsonl"]) == 0
+    assert load("results/bm25.t.json")["set"] == "core" and Path("results/bm25.json").read_bytes() == shipped
+    capsys.readouterr()
+    assert run_eval.main(["--tasks", "t.jsonl", "--out", "results/bm25.json"]) == 2
+    assert "holds another run" in capsys.readouterr().err
+    assert run_eval.main(["--tasks", "t.jsonl", "--out", "results/bm25.json", "--dry-run"]) == 0
+    out, err = capsys.readouterr()
+    assert out.count("note: results/bm25.json holds another run (hash of") == 1 and err == ""
+    assert Path("results/bm25.json").read_bytes() == shipped
 
 
 # --- an endpoint ------------------------------------------------------------------------------------------------------
@@ -136,7 +152,7 @@ def test_a_run_against_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     with StubEndpoint(answer_by_question) as endpoint:
         assert run_eval.main(["--base-url", endpoint.url, "--model", "org/m", "--tasks", "t.jsonl",
                               "--set", "all"]) == 0
-    result = load("results/org__m.all.json")
+    result = load("results/org__m.t.json")
     assert result["metrics"]["call_match"] == 1.0 and result["setup"] == "S"
     assert [r["task_id"] for r in result["rows"]] == ["a", "b", "c", "d"]
     assert result["rows"][0]["usage"] == {"input_tokens": 7, "output_tokens": 3, "cached_tokens": None,
@@ -144,8 +160,8 @@ def test_a_run_against_an_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     assert result["rows"][0]["usage_raw"] == {"prompt_tokens": 7, "completion_tokens": 3}
     assert result["rows"][0]["served_model"] == "stub-1" and result["rows"][0]["latency_s"] >= 0
     assert {r.headers["authorization"] for r in endpoint.requests} == {f"Bearer {KEY}"}
-    assert os.listdir("results") == ["org__m.all.json"], "the journal went into the file"
-    assert KEY not in Path("results/org__m.all.json").read_text()
+    assert os.listdir("results") == ["org__m.t.json"], "the journal went into the file"
+    assert KEY not in Path("results/org__m.t.json").read_text()
 
 
 def test_prompt_and_native_mode_send_what_design_says() -> None:
@@ -174,17 +190,17 @@ def test_resume_sends_only_what_has_no_answer_and_pays_nothing_twice(capsys: pyt
         flags = ["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--set", "all", "--retries", "0"]
         assert run_eval.main(flags) == 3
         assert "incomplete: 2 of 4 tasks have no answer" in capsys.readouterr().err
-        before = load("results/m.all.json")
+        before = load("results/m.t.json")
         assert before["complete"] is False and before["counts"] == {"n": 4, "scored": 2, "failed": 2}
         assert (before["metrics"]["call_match"], before["answered"]["call_match"]) == (0.5, 1.0)
         assert run_eval.main(flags) == 2, "without --resume nothing is overwritten"
-        assert "--resume" in capsys.readouterr().err and load("results/m.all.json") == before
+        assert "--resume" in capsys.readouterr().err and load("results/m.t.json") == before
         down.clear()
         assert run_eval.main([*flags, "--resume"]) == 0
         assert run_eval.main([*flags, "--resume"]) == 0
     assert Counter(r.body["messages"][-1]["content"].splitlines()[-1] for r in endpoint.requests) == {
         ROWS[0]["question"]: 1, ROWS[1]["question"]: 2, ROWS[2]["question"]: 2, ROWS[3]["question"]: 1}
-    after = load("results/m.all.json")
+    after = load("results/m.t.json")
     assert after["complete"] is True and after["rows"][0] == before["rows"][0]
 
 
@@ -193,10 +209,10 @@ def test_resume_with_more_tasks_and_repeats_keeps_the_answers() -> None:
         flags = ["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--set", "all"]
         assert run_eval.main([*flags, "--limit", "2"]) == 0
         assert run_eval.main([*flags, "--resume", "--limit", "1"]) == 0
-        assert [r["task_id"] for r in load("results/m.all.json")["rows"]] == ["a", "b"], "nothing is thrown away"
+        assert [r["task_id"] for r in load("results/m.t.json")["rows"]] == ["a", "b"], "nothing is thrown away"
         assert run_eval.main([*flags, "--resume", "--repeats", "2"]) == 0
     assert len(endpoint.requests) == 8
-    assert load("results/m.all.json")["counts"]["n"] == 8
+    assert load("results/m.t.json")["counts"]["n"] == 8
 
 
 def test_a_broken_reply_is_an_outcome_or_a_failure_never_a_crash() -> None:
@@ -206,7 +222,7 @@ def test_a_broken_reply_is_an_outcome_or_a_failure_never_a_crash() -> None:
     with StubEndpoint(reactions) as endpoint:
         assert run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--set", "all",
                               "--retries", "0", "--concurrency", "1"]) == 3
-    rows = load("results/m.all.json")["rows"]
+    rows = load("results/m.t.json")["rows"]
     assert rows[0]["reply"]["content"] == "\ud800 halb {"
     assert (rows[3]["outcome"], rows[3]["sub"]) == ("infra_error", "broken_json")
 
@@ -234,7 +250,7 @@ def test_under_all_faults_at_once_every_task_is_answered_exactly_once() -> None:
     with StubEndpoint(script) as endpoint:
         assert run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", "many.jsonl", "--timeout", "0.4",
                               "--concurrency", "32"]) == 0
-    result = load("results/m.json")
+    result = load("results/m.many.json")
     assert result["counts"] == {"n": 120, "scored": 120, "failed": 0}
     assert set(answered.values()) == {1} and len(answered) == 120, "no answer is bought twice"
     assert sum(r["attempts"] for r in result["rows"]) == len(endpoint.requests) == sum(tries.values())
@@ -300,7 +316,7 @@ def test_one_line_and_an_exit_code(flags: list[str], status: int, shown: str, re
 def test_an_unreachable_endpoint_leaves_a_row_for_every_task() -> None:
     assert run_eval.main(["--base-url", DEAD, "--model", "m", "--tasks", "t.jsonl", "--retries", "0",
                           "--concurrency", "1"]) == 3
-    result = load("results/m.json")
+    result = load("results/m.t.json")
     assert [(r["outcome"], r["sub"]) for r in result["rows"]] == [
         ("infra_error", "unreachable"), ("not_run", None), ("not_run", None)]
     assert "cannot be reached" in result["stopped"] and "cannot be reached" in result["rows"][0]["error"]
@@ -316,7 +332,7 @@ def test_a_wrong_key_ends_the_run_at_once_and_is_never_shown(monkeypatch: pytest
     out, err = capsys.readouterr()
     assert len(endpoint.requests) == 1
     assert err.count("\n") == 1 and "HTTP 401" in err
-    assert [r["outcome"] for r in load("results/m.json")["rows"]] == ["auth_error", "not_run", "not_run"]
+    assert [r["outcome"] for r in load("results/m.t.json")["rows"]] == ["auth_error", "not_run", "not_run"]
     assert KEY not in out + err + "".join(p.read_text() for p in Path("results").iterdir())
 
 
@@ -377,11 +393,11 @@ def test_a_signal_folds_what_is_there(kind: signal.Signals) -> None:
         process.send_signal(kind)
         _, err = process.communicate(timeout=20)
         assert process.returncode == 3 and "stopped: interrupted" in err and err.count("\n") == 1
-        result = load("results/m.json")
+        result = load("results/m.many.json")
         scored = result["counts"]["scored"]
         assert 0 < scored < 100 and result["counts"]["n"] == 100 and result["stopped"] == "interrupted"
         assert run_eval.main(["--tasks", "many.jsonl", "--base-url", endpoint.url, "--model", "m", "--resume"]) == 0
-    assert load("results/m.json")["counts"] == {"n": 100, "scored": 100, "failed": 0}
+    assert load("results/m.many.json")["counts"] == {"n": 100, "scored": 100, "failed": 0}
     assert 100 <= len(endpoint.requests) <= 102
 
 
@@ -394,12 +410,12 @@ def test_kill_9_loses_at_most_the_requests_in_flight() -> None:
         wait_for(lambda: len(endpoint.requests) > 20)
         process.kill()
         process.wait()
-        assert not Path("results/m.json").exists() and Path("results/m.journal.jsonl").exists()
+        assert not Path("results/m.many.json").exists() and Path("results/m.many.journal.jsonl").exists()
         assert run_eval.main(flags) == 2, "the journal is protected"
         assert run_eval.main([*flags, "--resume"]) == 0
-    assert load("results/m.json")["counts"] == {"n": 100, "scored": 100, "failed": 0}
+    assert load("results/m.many.json")["counts"] == {"n": 100, "scored": 100, "failed": 0}
     assert 100 <= len(endpoint.requests) <= 104
-    assert os.listdir("results") == ["m.json"]
+    assert os.listdir("results") == ["m.many.json"]
 
 
 def wait_for(condition: Any) -> None:
