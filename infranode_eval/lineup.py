@@ -29,6 +29,8 @@ def flags_of_lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     if not found:
         raise DataError("names no model; expected one name, or one JSON object, a line", path)
     for number, text in found:
+        if text.startswith("["):
+            raise DataError("is a list; expected a name or a JSON object a line", path, number)
         yield number, _flags(text, path, number) if text.startswith("{") else [f"--model={text}"]
 
 
