@@ -282,13 +282,14 @@ def play(plan: Plan) -> tuple[int, bool]:
     from infranode_eval.progress import ProgressLine
     from infranode_eval.run import execute
     from infranode_eval.summary import summary_lines
+    from lm_eval_task.tools import read_tools
 
     line = ProgressLine(sys.stderr)
     try:
         out, result = execute(plan, line.show)
     finally:
         line.clear()
-    print(*summary_lines(result), sep="\n", flush=True)
+    print(*summary_lines(result, read_tools(plan.tools)), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)
         return 0, False

@@ -8,13 +8,13 @@ import math
 import os
 import re
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.journal import Entry
-from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT
+from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT, RULES, TEMPERATURE
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.runner import Played
@@ -82,11 +82,18 @@ def _file_name(text: str) -> str:
 
 def setup_of(mode: str, sampling: Sampling, rows: Iterable[Mapping[str, Any]]) -> str:
     """S, N, R or custom (specification: scoring, "Set-ups that may stand in one table")."""
-    return setup_named(mode, sampling, any(_reasoned(row) for row in rows))
+    rows = list(rows)
+    return setup_named(mode, sampling, any(_reasoned(row) for row in rows),
+                       {deviation for row in rows for deviation in row.get("deviations", ())})
 
 
-def setup_named(mode: str, sampling: Sampling, reasoned: bool) -> str:
-    """The name of a set-up. reasoned: some reply held thoughts."""
+def setup_named(mode: str, sampling: Sampling, reasoned: bool, deviations: Collection[str] = ()) -> str:
+    """The name of a set-up. reasoned: some reply held thoughts. deviations: what was sent otherwise than asked for.
+
+    A temperature that the endpoint refused is nobody's set-up: nobody knows which one it used.
+    """
+    if RULES[TEMPERATURE].deviation in deviations:
+        return "custom"
     if mode == "prompt" and sampling.max_tokens == 160 and sampling.temperature == 0 and not reasoned:
         return "S"
     if mode == "native" and sampling.max_tokens == 1024 and sampling.temperature == 0:
@@ -173,7 +180,8 @@ class Fold:
         return {
             "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
             "backend": description.backend, "mode": description.mode,
-            "setup": description.setup or setup_named(description.mode, self._sampling, self._any_reasoned),
+            "setup": description.setup or setup_named(description.mode, self._sampling, self._any_reasoned,
+                                                          self._deviations),
             "harness": HARNESS, "complete": len(answered) == len(scores), "stopped": stopped,
             "scorer_version": SCORER_VERSION, "hashes": dict(description.hashes), "settings": settings,
             "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},

@@ -6,11 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from infranode_eval.serving import lost_prompt, prompt_tokens
+from lm_eval_task.tools import Toolset
+
 _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
 
 
-def summary_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """The lines for one result: the strict numbers, the same over answered rows where they differ, then the counts."""
+def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None) -> Iterator[str]:
+    """The lines for one result: the strict numbers, the same over answered rows where they differ, then the counts.
+
+    tools: those of the run; with them a prompt that cannot have held them is told.
+    """
     counts = result["counts"]
     limit = result["settings"].get("limit")
     yield (f"{result['model']} ({result['backend']}, {result['mode']}), suite {result['suite']}, set {result['set']}"
@@ -24,13 +30,29 @@ def summary_lines(result: Mapping[str, Any]) -> Iterator[str]:
     seen = Counter((r["category"], r["outcome"], r["sub"], r["call_match"]) for r in result["rows"])   # in one pass
     yield from _categories(seen)
     yield ""
-    yield "outcomes: " + _counted((outcome, n) for (_, outcome, _, right), n in seen.items() if right is not None)
+    if counts["scored"]:
+        yield "outcomes: " + _counted((outcome, n) for (_, outcome, _, right), n in seen.items() if right is not None)
     if counts["failed"]:
         yield "failures: " + _counted((outcome + (f" ({sub})" if sub else ""), n)
                                       for (_, outcome, sub, right), n in seen.items() if right is None)
     if "totals" in result:
         yield "took: " + ", ".join(_took(result["totals"]))
-    yield from (f"note: {note}" for note in result.get("notes", ()))
+    yield from (f"note: {note}" for note in (*result.get("notes", ()), *result["settings"].get("deviations", ())))
+    if lost := _lost_tools(result, tools):
+        yield f"note: {lost}"
+
+
+def _lost_tools(result: Mapping[str, Any], tools: Toolset | None) -> str | None:
+    """The endpoint's own count says that the prompt cannot have held the tools."""
+    if tools is None or "totals" not in result:   # a baseline sees no prompt
+        return None
+    lost = lost_prompt(result["mode"], tools, (prompt_tokens(row.get("usage_raw")) for row in result["rows"]))
+    if lost is None:
+        return None
+    why = "the chat template does not render tools (llama.cpp: --jinja; elsewhere a template with tools)" \
+        if result["mode"] == "native" else "the server cuts long prompts (Ollama: num_ctx) or a proxy does"
+    return (f"the endpoint counted at most {lost[0]:,} prompt tokens where the tools alone need about {lost[1]:,}: the "
+            f"model did not see them; likely cause: {why}. The numbers say nothing about the model")
 
 
 def _took(totals: Mapping[str, Any]) -> Iterator[str]:

@@ -24,6 +24,7 @@ from infranode_eval.results import (
 )
 from infranode_eval.runner import Played
 from infranode_eval.suites import Transcript
+from infranode_eval.summary import summary_lines
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import MATCHES, Call, Score, Task
 
@@ -144,6 +145,23 @@ def test_setups(mode: str, sampling: Sampling, thought: str | None, expected: st
     in_the_text = {"reply": {}, "labels": ["reasoning_removed"] if thought else []}
     for row in (in_a_field, in_the_text):
         assert setup_of(mode, sampling, [unanswered, row]) == expected, reason
+
+
+@pytest.mark.parametrize(("mode", "sampling", "deviation", "expected", "reason"), [
+    ("prompt", Sampling(160), "temperature refused: sent without", "custom", "nobody knows the temperature"),
+    ("native", Sampling(1024), "temperature refused: sent without", "custom", "nor here"),
+    ("native", Sampling(1024), "parallel_tool_calls refused: left out", "N", "the sampling is as asked for"),
+    ("native", Sampling(1024), "max_tokens refused: sent as max_completion_tokens", "N", "the same under another name"),
+])
+def test_a_temperature_that_was_not_sent_is_no_named_setup(mode: str, sampling: Sampling, deviation: str,
+                                                           expected: str, reason: str) -> None:
+    row = {"reply": {}, "labels": [], "deviations": [deviation]}
+    assert setup_of(mode, sampling, [{"reply": {}, "labels": []}, row]) == expected, reason
+
+
+def test_the_table_counts_no_outcomes_where_there_are_none() -> None:
+    assert "outcomes:" not in "\n".join(summary_lines(result([ROWS[2]])))
+    assert "outcomes: ok 1" in "\n".join(summary_lines(result([ROWS[0], ROWS[2]])))
 
 
 def test_scored_rows_are_answers_for_a_later_run() -> None:

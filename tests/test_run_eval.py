@@ -178,6 +178,29 @@ def test_prompt_and_native_mode_send_what_design_says() -> None:
     assert native["tools"] == json.loads((ROOT / "tools.json").read_text("utf-8"))
 
 
+def test_a_refused_temperature_is_told_and_makes_the_setup_custom(capsys: pytest.CaptureFixture[str]) -> None:
+    def script(request: Request) -> React:
+        if "temperature" in request.body:
+            return React({"error": {"message": "Unsupported value: 'temperature'", "param": "temperature"}}, 400)
+        return answer_by_question(request)
+
+    with StubEndpoint(script) as endpoint:
+        assert run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl"]) == 0
+    assert capsys.readouterr().out.count("\nnote: temperature refused: sent without\n") == 1
+    assert load("results/m.t.json")["setup"] == "custom"
+
+
+@pytest.mark.parametrize(("mode", "tokens", "told"), [
+    ("native", 40, "--jinja"), ("prompt", 40, "num_ctx"), ("native", 9000, None), ("prompt", None, None)])
+def test_tools_that_the_server_dropped_are_told(mode: str, tokens: int | None, told: str | None,
+                                                capsys: pytest.CaptureFixture[str]) -> None:
+    body = completion("Das weiß ich nicht.") | {"usage": tokens and {"prompt_tokens": tokens, "completion_tokens": 3}}
+    with StubEndpoint([React(body)]) as endpoint:
+        assert run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--mode", mode]) == 0
+    out = capsys.readouterr().out
+    assert ("the model did not see them" in out) == (told is not None) and (told or "") in out
+
+
 def test_resume_sends_only_what_has_no_answer_and_pays_nothing_twice(capsys: pytest.CaptureFixture[str]) -> None:
     down = {"b", "c"}
 
@@ -358,6 +381,14 @@ def test_a_key_that_no_header_carries_is_refused_unseen(key: str) -> None:
     with pytest.raises(UsageError, match="OPENAI_API_KEY") as caught:
         run_eval.api_key(None, "http://h", {"OPENAI_API_KEY": key})
     assert key not in str(caught.value)
+
+
+@pytest.mark.parametrize(("text", "line"), [("a\n[b]\n", 2), ('["a", "b"]\n', 1), ('[{"model": "a"},\n', 1)])
+def test_a_list_of_models_is_no_lineup(text: str, line: int, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("models.txt").write_text(text)
+    assert run_eval.main(["--models", "models.txt", "--base-url", DEAD, "--tasks", "t.jsonl"]) == 2
+    err = capsys.readouterr().err
+    assert err == f"run_eval.py: models.txt:{line}: is a list; expected a name or a JSON object a line\n"
 
 
 # --- as a process -----------------------------------------------------------------------------------------------------
