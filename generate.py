@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
+
 from infranode_eval.generator import leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.reviews import agreement, read_reviews

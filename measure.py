@@ -17,6 +17,9 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval.budget import (
     Measurement,

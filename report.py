@@ -30,6 +30,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
+
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_harness_output, read_json

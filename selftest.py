@@ -13,6 +13,9 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
 from infranode_eval.mutations import Variant, mutations
