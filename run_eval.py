@@ -8,7 +8,8 @@
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
-Exit status: 0 complete, 2 usage or data, 3 incomplete (what was answered is stored; --resume continues).
+Exit status: 0 complete, 2 usage or data, 3 incomplete (what was answered is stored; --resume continues;
+a run without any answer leaves nothing behind).
 """
 
 from __future__ import annotations
@@ -281,6 +282,7 @@ def play(plan: Plan) -> tuple[int, bool]:
     # Imported here so that --help and wrong flags answer at once.
     from infranode_eval.progress import ProgressLine
     from infranode_eval.run import execute
+    from infranode_eval.runner import message_in
     from infranode_eval.summary import summary_lines
     from lm_eval_task.tools import read_tools
 
@@ -289,6 +291,10 @@ def play(plan: Plan) -> tuple[int, bool]:
         out, result = execute(plan, line.show)
     finally:
         line.clear()
+    if not result["counts"]["scored"]:
+        reason = result["stopped"] or message_in(result["rows"][0]["error"] or "")
+        print(f"run_eval.py: no task was answered, so nothing was written: {reason}", file=sys.stderr)
+        return 3, result["stopped"] == "interrupted"
     print(*summary_lines(result, read_tools(plan.tools)), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)

@@ -120,7 +120,8 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     """Play the plan, write the results file, and return its path and content.
 
     Raise UsageError or DataError before the first request; what fails later stands in the rows. An interrupted
-    deterministic run writes nothing: it costs nothing to repeat.
+    deterministic run writes nothing: it costs nothing to repeat. Nor does a run without any answer, which has
+    nothing to keep: what stood there stays as it is.
     """
     ready = prepared(plan)
     suite, setup, provider, description, out = ready.suite, ready.setup, ready.provider, ready.description, ready.out
@@ -135,13 +136,17 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
         if result["stopped"] is None:
             write_result(out, result)
         return out, result
+    kept_journal = bool(claimed.stored) and claimed.journal.exists()   # asked now: the runner takes the answers out
     journal = Journal.open(claimed.journal, description.identity(), anew=plan.force and not plan.resume)
     try:
         runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored, fold.keep)
         kept = runner.run(chosen, repeats, show)
         result = fold.result(kept, runner.stop_reason, tariff_of(plan), runner.pace.to_json())
-        write_result(out, result)
-        journal.close(remove=result["complete"])
+        if result["counts"]["scored"]:
+            write_result(out, result)
+            journal.close(remove=result["complete"])
+        else:
+            journal.close(remove=not kept_journal)
     finally:
         journal.close()
     return out, result

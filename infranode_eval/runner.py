@@ -21,6 +21,7 @@ from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, Refu
 from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
+BROKEN_BODIES = 8        # so many tasks got the same body that is no answer, and nobody an answer: wrong address
 PROBED_ABOVE = 200       # a run that sends more tasks than that asks the first one alone
 
 
@@ -71,6 +72,11 @@ class Progress:
 
 # A key may lack the right to one thing; a missing or wrong one lacks it to all.
 _FORBIDDEN = re.compile(rf"{AuthError.__name__}: (?:HTTP 403|.*\(code 403\))")
+
+
+# No such model, no money left: the next task would be told the same.
+_HOPELESS = re.compile(r"HTTP 402\b|(?:HTTP 404|\(code 404\)): .*\bmodels?\b|credit balance is too low", re.IGNORECASE)
+_HOPELESS_SUBS = ("insufficient_quota", "model_not_found")
 
 
 class Stopped(Exception):
@@ -157,7 +163,7 @@ class Runner:
     def _judge_probe(self, played: Played) -> None:
         """A refusal for good (no such model, no tools there, no right to it) would meet every task."""
         if _refused_for_good(played):
-            self.stop(f"the first request was refused, so the rest was not sent: {played.error}")
+            self.stop(_first_refused(played))
 
     def stop(self, reason: str) -> None:
         """End the run; the first reason is kept."""
@@ -253,30 +259,52 @@ class _ErrorWatch:
     in_a_row: int = 0
     refusals: list[str] = field(default_factory=list)
     answered: int = 0
+    broken: list[str] = field(default_factory=list)
 
     def reason_to_stop(self, played: Played) -> str | None:
         if not played.score.failed:
             self.in_a_row, self.answered = 0, self.answered + 1
             self.refusals.clear()
+            self.broken.clear()
             return None
         self.in_a_row += 1
         error = played.error or ""
         self.refusals = [e for e in self.refusals if e == error] + [error] if _refused_for_good(played) else []
+        self.broken = [e for e in self.broken if e == error] + [error] if played.score.sub == "broken_json" else []
         if error.startswith(AuthError.__name__) and not _FORBIDDEN.match(error):
-            return error
-        if played.score.sub == "unreachable" and not self.answered:
-            return error
+            return message_in(error)
+        if not self.answered and (reason := self._of_a_start(played)):
+            return reason
         if len(self.refusals) >= IDENTICAL_REFUSALS:
-            return f"{IDENTICAL_REFUSALS} times in a row: {error}"
+            return f"{IDENTICAL_REFUSALS} times in a row: {message_in(error)}"
         if self.stop_after_errors and self.in_a_row >= self.stop_after_errors:
-            return f"{self.in_a_row} failed tasks in a row, the last with {error}"
+            return f"{self.in_a_row} failed tasks in a row, the last with {message_in(error)}"
         return None
+
+    def _of_a_start(self, played: Played) -> str | None:
+        """The reason where no answer has come yet: nothing speaks for the address, the model and the account."""
+        error = message_in(played.error or "")
+        if played.score.sub == "unreachable":
+            return error
+        if _refused_for_good(played) and (played.score.sub in _HOPELESS_SUBS or _HOPELESS.search(error)):
+            return _first_refused(played)
+        return f"{BROKEN_BODIES} tasks got the same: {error}" if len(self.broken) >= BROKEN_BODIES else None
 
 
 def _refused_for_good(played: Played) -> bool:
     """Was it a refusal that has nothing to do with the task? A content filter's has."""
     names = (AuthError.__name__, RefusedRequestError.__name__)
     return (played.error or "").startswith(names) and played.score.sub != "content_filter"
+
+
+def _first_refused(played: Played) -> str:
+    return f"the first request was refused, so the rest was not sent: {message_in(played.error or '')}"
+
+
+def message_in(error: str) -> str:
+    """What people are told of a row's error: without the kind in front of it, which is a name of ours."""
+    kind, colon, message = error.partition(": ")
+    return message if colon and kind.isidentifier() and kind.endswith("Error") else error
 
 
 def _join(threads: Sequence[threading.Thread], seconds: float) -> None:

@@ -39,7 +39,10 @@ LASTING = {
 
 
 def run(kinds: dict[str, React], folder: Path, *flags: str) -> tuple[int, dict[str, dict], Counter[str]]:
-    """The exit status, the rows and the requests of each kind: a task a kind, the kind's reaction at the first try."""
+    """The exit status, the rows and the requests of each kind: a task a kind, the kind's reaction at the first try.
+
+    No rows where nothing was written.
+    """
     tasks = [{"task_id": kind, "category": "x", "question": f"Wetter in Bonn: {kind}?",
               "expected": [{"name": "weather", "arguments": {"slug": "bonn"}}]} for kind in kinds]
     (folder / "t.jsonl").write_text("".join(json.dumps(task) + "\n" for task in tasks), "utf-8")
@@ -53,7 +56,8 @@ def run(kinds: dict[str, React], folder: Path, *flags: str) -> tuple[int, dict[s
     with StubEndpoint(script) as endpoint:
         status = run_eval.main(["--base-url", endpoint.url, "--model", "m", "--tasks", str(folder / "t.jsonl"),
                                 "--out", str(folder / "r.json"), "--timeout", "0.8", "--concurrency", "32", *flags])
-    rows = json.loads((folder / "r.json").read_text("utf-8"))["rows"]
+    written = folder / "r.json"
+    rows = json.loads(written.read_text("utf-8"))["rows"] if written.exists() else []
     return status, {row["task_id"]: row for row in rows}, requests
 
 
@@ -81,9 +85,40 @@ def test_without_retries_a_failure_is_a_row_with_its_reason(kind: str, tmp_path:
     assert rows[kind]["call_match"] is None and rows[kind]["error"]
 
 
-def test_who_asks_for_longer_than_anybody_waits_ends_the_run(tmp_path: Path) -> None:
+def test_who_asks_for_longer_than_anybody_waits_ends_the_run(tmp_path: Path,
+                                                             capsys: pytest.CaptureFixture[str]) -> None:
     slow = React({"error": "Tageslimit erreicht"}, 429, {"Retry-After": "7200"})
     status, rows, requests = run({f"t{i}": slow for i in range(9)}, tmp_path, "--concurrency", "1")
-    stopped = json.loads((tmp_path / "r.json").read_text("utf-8"))["stopped"]
-    assert (status, sum(requests.values())) == (3, 1)
+    stopped = capsys.readouterr().err
+    assert (status, sum(requests.values()), rows) == (3, 1, {})
     assert "--max-wait" in stopped and "7200" in stopped and "Tageslimit" in stopped
+
+
+HOPELESS = {
+    "no such model": (React({"error": {"message": "The model `m` does not exist"}}, 404), 1),
+    "no such model at Ollama": (React({"error": {"message": 'model "m" not found, try pulling it first'}}, 404), 1),
+    "no such model at Gemini": (React({"error": {"message": "models/m is not found for API version v1"}}, 404), 1),
+    "quota": (React({"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, 429), 1),
+    "balance": (React({"error": {"message": "Insufficient Balance"}}, 402), 1),
+    "credit": (React({"error": {"message": "Your credit balance is too low to access the API"}}, 400), 1),
+    "a 404 that does not say what": (React({"error": "weg"}, 404), 5),
+    "one page for all": (React(b"<html>Hier wohnt ein Router</html>"), 8),
+}
+
+
+@pytest.mark.parametrize("kind", HOPELESS)
+def test_what_would_meet_every_task_ends_a_run_that_has_no_answer(kind: str, tmp_path: Path,
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    reaction, asked = HOPELESS[kind]
+    status, rows, requests = run({f"t{i}": reaction for i in range(12)}, tmp_path, "--concurrency", "1",
+                                 "--retries", "0")
+    err = capsys.readouterr().err
+    assert (status, sum(requests.values()), rows) == (3, asked, {}) and err.count("\n") == 1
+    assert "Error:" not in err and not list(tmp_path.glob("r.*"))
+
+
+@pytest.mark.parametrize("kind", ["no such model", "quota", "one page for all"])
+def test_the_same_after_an_answer_is_the_tasks_own_trouble(kind: str, tmp_path: Path) -> None:
+    kinds = {"good": GOOD} | {f"t{i}": HOPELESS[kind][0] for i in range(3)} | {"last": GOOD}
+    status, rows, _ = run(kinds, tmp_path, "--concurrency", "1", "--retries", "0")
+    assert status == 3 and [rows[k]["outcome"] for k in kinds] == ["ok", *["infra_error"] * 3, "ok"]

@@ -336,14 +336,48 @@ def test_one_line_and_an_exit_code(flags: list[str], status: int, shown: str, re
         assert not (workplace / "results").exists() or not any((workplace / "results").iterdir())
 
 
-def test_an_unreachable_endpoint_leaves_a_row_for_every_task() -> None:
-    assert run_eval.main(["--base-url", DEAD, "--model", "m", "--tasks", "t.jsonl", "--retries", "0",
-                          "--concurrency", "1"]) == 3
-    result = load("results/m.t.json")
-    assert [(r["outcome"], r["sub"]) for r in result["rows"]] == [
-        ("infra_error", "unreachable"), ("not_run", None), ("not_run", None)]
-    assert "cannot be reached" in result["stopped"] and "cannot be reached" in result["rows"][0]["error"]
-    assert (result["metrics"]["call_match"], result["answered"]["call_match"]) == (0.0, None)
+NO_ANSWER = [
+    (React({"error": {"message": "The model `m` does not exist"}}, 404), "does not exist", 1),
+    (React({"error": "kaputt"}, 500), "HTTP 500: kaputt", 3), (React({"error": "falsch"}, 401), "HTTP 401: falsch", 1),
+]
+
+
+@pytest.mark.parametrize(("reaction", "shown", "asked"), NO_ANSWER, ids=[n[1] for n in NO_ANSWER])
+def test_a_run_without_any_answer_leaves_nothing_behind(reaction: React, shown: str, asked: int,
+                                                        capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = [True]
+    with StubEndpoint(lambda r: reaction if wrong else answer_by_question(r)) as endpoint:
+        flags = ["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--retries", "0",
+                 "--concurrency", "1"]
+        assert run_eval.main(flags) == 3
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1 and "no task was answered" in err and shown in err
+        assert "Error:" not in err and len(endpoint.requests) == asked
+        assert os.listdir("results") == []
+        wrong.clear()
+        assert run_eval.main(flags) == 0, "the plain command works again"
+        before = Path("results/m.t.json").read_bytes()
+        wrong.append(True)
+        assert run_eval.main([*flags, "--force"]) == 3
+        assert os.listdir("results") == ["m.t.json"] and Path("results/m.t.json").read_bytes() == before
+
+
+def test_a_resumed_run_without_a_new_answer_keeps_the_old_ones() -> None:
+    wrong = ["b", "d"]
+
+    def script(request: Request) -> React:
+        question = request.body["messages"][-1]["content"].splitlines()[-1]
+        failing = any(r["question"] == question and r["task_id"] in wrong for r in ROWS)
+        return React({"error": "kaputt"}, 500) if failing else answer_by_question(request)
+
+    with StubEndpoint(script) as endpoint:
+        flags = ["--base-url", endpoint.url, "--model", "m", "--tasks", "t.jsonl", "--retries", "0"]
+        assert run_eval.main(flags) == 3
+        assert run_eval.main([*flags, "--resume"]) == 3
+        assert load("results/m.t.json")["counts"] == {"n": 3, "scored": 1, "failed": 2}
+        wrong.clear()
+        assert run_eval.main([*flags, "--resume"]) == 0
+    assert load("results/m.t.json")["complete"] and os.listdir("results") == ["m.t.json"]
 
 
 def test_a_wrong_key_ends_the_run_at_once_and_is_never_shown(monkeypatch: pytest.MonkeyPatch,
@@ -355,8 +389,7 @@ def test_a_wrong_key_ends_the_run_at_once_and_is_never_shown(monkeypatch: pytest
     out, err = capsys.readouterr()
     assert len(endpoint.requests) == 1
     assert err.count("\n") == 1 and "HTTP 401" in err
-    assert [r["outcome"] for r in load("results/m.t.json")["rows"]] == ["auth_error", "not_run", "not_run"]
-    assert KEY not in out + err + "".join(p.read_text() for p in Path("results").iterdir())
+    assert KEY not in out + err and os.listdir("results") == []
 
 
 KEYS = [
