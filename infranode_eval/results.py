@@ -10,6 +10,7 @@ import re
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
@@ -166,8 +167,8 @@ class Fold:
             return Kept(place, played.task.category, self._scores.setdefault(light, light))
 
     def result(self, kept: Sequence[Kept], stopped: str | None = None, tariff: Tariff | None = None,
-               pacing: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The whole results file. stopped: why the run ended before its time."""
+               pacing: Mapping[str, Any] | None = None, times: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The whole results file. stopped: why the run ended before its time. times: "started" and "finished"."""
         description = self._description
         scores = [(one.category, one.score) for one in kept]
         answered = [(category, score) for category, score in scores if not score.failed]
@@ -183,11 +184,30 @@ class Fold:
             "setup": description.setup or setup_named(description.mode, self._sampling, self._any_reasoned,
                                                           self._deviations),
             "harness": HARNESS, "complete": len(answered) == len(scores), "stopped": stopped,
+            **({} if self._deterministic else {**(times or {}), "version": package_version()}),
             "scorer_version": SCORER_VERSION, "hashes": dict(description.hashes), "settings": settings,
             "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
             "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered), **totals,
             **({"notes": notes} if notes else {}),
             "rows": ShelvedRows(self._shelf, [one.place for one in kept])}
+
+
+def now_utc() -> str:
+    """This second as YYYY-MM-DDThh:mm:ssZ."""
+    return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def package_version() -> str:
+    """The version in the checkout's pyproject.toml, else that of the installed package; "unknown" without either."""
+    with contextlib.suppress(OSError):
+        project = (Path(__file__).resolve().parents[1] / "pyproject.toml").read_text("utf-8")
+        if found := re.search(r'^name = "infranode-tool-eval"\nversion = "([^"\n]+)"$', project, re.MULTILINE):
+            return found[1]
+    from importlib.metadata import PackageNotFoundError, version  # late: slow, and rarely needed
+
+    with contextlib.suppress(PackageNotFoundError):
+        return version("infranode-tool-eval")
+    return "unknown"
 
 
 def result_of(description: Description, played: Iterable[Played], sampling: Sampling, deterministic: bool,

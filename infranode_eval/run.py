@@ -14,7 +14,7 @@ from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.masking import MASK, Mask
 from infranode_eval.providers.protocol import Provider, ProviderOptions, Remote, Sampling
-from infranode_eval.results import Description, Fold, results_path, write_result
+from infranode_eval.results import Description, Fold, now_utc, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
 from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Suite, open_suite
@@ -139,9 +139,11 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     kept_journal = bool(claimed.stored) and claimed.journal.exists()   # asked now: the runner takes the answers out
     journal = Journal.open(claimed.journal, description.identity(), anew=plan.force and not plan.resume)
     try:
+        started = now_utc()
         runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored, fold.keep)
         kept = runner.run(chosen, repeats, show)
-        result = fold.result(kept, runner.stop_reason, tariff_of(plan), runner.pace.to_json())
+        times = {"started": started, "finished": now_utc()}
+        result = fold.result(kept, runner.stop_reason, tariff_of(plan), runner.pace.to_json(), times)
         if result["counts"]["scored"]:
             write_result(out, result)
             journal.close(remove=result["complete"])

@@ -14,6 +14,7 @@ from stub_endpoint import React, StubEndpoint, completion
 
 import run_eval
 from infranode_eval.providers.protocol import Sampling
+from infranode_eval.results import now_utc
 from infranode_eval.run import Plan, parallel_of, tariff_of
 from infranode_eval.suites import Setup
 from lm_eval_task.prompt import messages, render_tools
@@ -76,6 +77,18 @@ def test_the_choice_is_sent_and_recorded(tasks: Sequence[Task], flags: tuple[str
     assert {body["parallel_tool_calls"] for body in bodies} == {sent}
     assert result["settings"]["parallel_tool_calls"] is sent
     assert result["settings"].get("parallel_tool_calls_chosen") == chosen
+
+
+# --- when, and with which version -------------------------------------------------------------------------------------
+
+def test_a_result_says_when_it_was_made_and_with_what_and_a_baseline_does_not() -> None:
+    before = now_utc()
+    _, result = ran()
+    assert before <= result["started"] <= result["finished"] <= now_utc()
+    project = (Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8")
+    assert f'version = "{result["version"]}"' in project
+    assert run_eval.main(["--tasks", "t.jsonl", "--out", "b.json"]) == 0
+    assert not {"started", "finished", "version"} & json.loads(Path("b.json").read_text("utf-8")).keys()
 
 
 # --- seeds ------------------------------------------------------------------------------------------------------------
