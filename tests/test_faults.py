@@ -96,6 +96,7 @@ def test_who_asks_for_longer_than_anybody_waits_ends_the_run(tmp_path: Path,
 
 HOPELESS = {
     "no such model": (React({"error": {"message": "The model `m` does not exist"}}, 404), 1),
+    "no such model by its code": (React({"error": {"message": "weg", "code": "model_not_found"}}, 404), 1),
     "no such model at Ollama": (React({"error": {"message": 'model "m" not found, try pulling it first'}}, 404), 1),
     "no such model at Gemini": (React({"error": {"message": "models/m is not found for API version v1"}}, 404), 1),
     "quota": (React({"error": {"message": "You exceeded your quota", "code": "insufficient_quota"}}, 429), 1),
@@ -122,3 +123,12 @@ def test_the_same_after_an_answer_is_the_tasks_own_trouble(kind: str, tmp_path: 
     kinds = {"good": GOOD} | {f"t{i}": HOPELESS[kind][0] for i in range(3)} | {"last": GOOD}
     status, rows, _ = run(kinds, tmp_path, "--concurrency", "1", "--retries", "0")
     assert status == 3 and [rows[k]["outcome"] for k in kinds] == ["ok", *["infra_error"] * 3, "ok"]
+
+
+def test_a_page_that_is_no_answer_is_shown_with_its_address_and_type(tmp_path: Path,
+                                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    page = React(("<html>\x1b[31m\u202e Anmeldung " + "x" * 500).encode(), headers={"Content-Type": "text/html"})
+    run({"t": page}, tmp_path, "--retries", "0")
+    err = capsys.readouterr().err
+    assert "HTTP 200 from /v1/chat/completions with " in err and "(text/html, '<html> [31m Anmeldung xxx" in err
+    assert "\x1b" not in err and "\u202e" not in err and "x" * 80 not in err and err.count("\n") == 1

@@ -24,6 +24,7 @@ from lm_eval_task.errors import EmptyReplyError, InfraError, ProviderError, Refu
 _UNREADABLE_CALL = re.compile(r"does not match the expected .{1,60}format")
 _UNREADABLE_CODE = "tool_use_failed"
 MALFORMED = "malformed_tool_call"
+_SHOWN = 80   # characters of a body that is no answer
 
 
 class Endpoint:
@@ -88,7 +89,8 @@ class Endpoint:
             error = response.body[:1000].decode("utf-8", "replace") if body is None else body
             return self._refused(response, error, asked)
         if not isinstance(body, dict):
-            raise InfraError(f"HTTP 200 with {len(response.body)} bytes that are no JSON object", sub="broken_json")
+            raise InfraError(f"HTTP 200 from {self._path.partition('?')[0]} with {_content(response)}, no JSON object",
+                             sub="broken_json")
         if body.get("error"):
             raise failure_in_body(body["error"])
         read = self._wire.read(body)
@@ -121,6 +123,13 @@ class Endpoint:
         if self._adaptation.learn(failure, error, asked.without | unsent):
             raise Adapted(str(failure), status=response.status)
         raise failure
+
+
+def _content(response: Response) -> str:
+    """Type, size and beginning of a body that cannot be read, on one harmless line."""
+    begin = error_text(response.body[:4 * _SHOWN].decode("utf-8", "replace"))[:_SHOWN]
+    kind = error_text(response.headers.get("Content-Type") or "no content type")[:_SHOWN]
+    return f"{len(response.body)} bytes ({kind}{f', {begin!r}' if begin else ''})"
 
 
 def _upstream(response: Response, body: Mapping[str, Any]) -> str | None:

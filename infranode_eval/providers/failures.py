@@ -49,7 +49,8 @@ def failure_of(status: int, headers: Mapping[str, str], error: Any, shown: str |
     if 300 <= status < 400:
         return RefusedRequestError(f"{message} redirects to {headers.get('Location')}; give that as --base-url",
                                    status=status)
-    return RefusedRequestError(message, status=status)
+    unknown = status == 404 and "model_not_found" in _codes(error)
+    return RefusedRequestError(message, status=status, sub="model_not_found" if unknown else None)
 
 
 def failure_in_body(error: Any) -> ProviderError:
