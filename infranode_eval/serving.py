@@ -112,3 +112,14 @@ def lost_prompt(mode: str, tools: Toolset, counted: Iterable[int | None]) -> tup
         return None
     least = least_prompt_tokens(mode, tools)
     return (longest, least) if longest < FAR_BELOW * least else None
+
+
+def lost_note(mode: str, tools: Toolset, counted: Iterable[int | None]) -> str | None:
+    """`lost_prompt` as a sentence for people, with the likely cause; None where nothing was lost."""
+    lost = lost_prompt(mode, tools, counted)
+    if lost is None:
+        return None
+    why = "the chat template does not render tools (llama.cpp: --jinja; elsewhere a template with tools)" \
+        if mode == "native" else "the server cuts long prompts (Ollama: num_ctx) or a proxy does"
+    return (f"the endpoint counted at most {lost[0]:,} prompt tokens where the tools alone need about {lost[1]:,}: the "
+            f"model did not see them; likely cause: {why}. The numbers say nothing about the model")

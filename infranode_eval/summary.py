@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from infranode_eval.serving import lost_prompt, prompt_tokens
+from infranode_eval.serving import lost_note, prompt_tokens
 from lm_eval_task.tools import Toolset
 
 _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
@@ -46,13 +46,7 @@ def _lost_tools(result: Mapping[str, Any], tools: Toolset | None) -> str | None:
     """The endpoint's own count says that the prompt cannot have held the tools."""
     if tools is None or "totals" not in result:   # a baseline sees no prompt
         return None
-    lost = lost_prompt(result["mode"], tools, (prompt_tokens(row.get("usage_raw")) for row in result["rows"]))
-    if lost is None:
-        return None
-    why = "the chat template does not render tools (llama.cpp: --jinja; elsewhere a template with tools)" \
-        if result["mode"] == "native" else "the server cuts long prompts (Ollama: num_ctx) or a proxy does"
-    return (f"the endpoint counted at most {lost[0]:,} prompt tokens where the tools alone need about {lost[1]:,}: the "
-            f"model did not see them; likely cause: {why}. The numbers say nothing about the model")
+    return lost_note(result["mode"], tools, (prompt_tokens(row.get("usage_raw")) for row in result["rows"]))
 
 
 def _took(totals: Mapping[str, Any]) -> Iterator[str]:

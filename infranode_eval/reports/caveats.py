@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
-from infranode_eval.serving import budget_note, lost_prompt
+from infranode_eval.serving import budget_note, lost_note
 from lm_eval_task.formats import FORMATS
 from lm_eval_task.metrics import SCORER_VERSION
 from lm_eval_task.records import FAILURES
@@ -82,13 +82,7 @@ def _lost_tools(run: Run, tools: Toolset | None) -> str | None:
     """The endpoint's own count says that the prompt cannot have held the tools."""
     if tools is None or run.hashes.get("tools") != tools.fingerprint:
         return None
-    lost = lost_prompt(run.mode, tools, [row.prompt_tokens for row in run.rows])
-    if lost is None:
-        return None
-    why = "the chat template does not render tools (llama.cpp: --jinja; elsewhere a template with tools)" \
-        if run.mode == "native" else "the server cuts long prompts (Ollama: num_ctx) or a proxy does"
-    return (f"the endpoint counted at most {lost[0]:,} prompt tokens where the tools alone need about {lost[1]:,}: the "
-            f"model did not see them; likely cause: {why}. The numbers say nothing about the model")
+    return lost_note(run.mode, tools, [row.prompt_tokens for row in run.rows])
 
 
 # --- likely causes ----------------------------------------------------------------------------------------------------
