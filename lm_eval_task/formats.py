@@ -153,7 +153,7 @@ def python_list(scan: Scan, at: int, offered_only: bool = False) -> int:
 def python_body(*closers: str) -> Reader:
     """A list of Python-like calls, such calls one a line, or JSON, up to the closer."""
     def read(scan: Scan, at: int) -> int:
-        if scan.sees(at, "{", "[{", "[ {", "[\n"):
+        if scan.sees(at, "{") or (scan.sees(at, "[") and scan.sees(scan.expect(at, "["), "{")):
             return json_body(*closers)(scan, at)
         if scan.sees(at, "["):
             return scan.accept(python_list(scan, at), *closers)
@@ -180,7 +180,7 @@ def function_element(scan: Scan, at: int) -> int:
     while scan.sees(at, "<parameter="):
         parameter, at = scan.until(scan.expect(at, "<parameter="), ">")
         value, at = scan.element(at, "</parameter>", "<parameter=", "</function>")
-        arguments[parameter] = scan.untyped(name, parameter, value)
+        scan.put(arguments, parameter, scan.untyped(name, parameter, value))
     at = scan.expect(at, "</function>")
     scan.add(name, arguments)
     return at
@@ -209,7 +209,7 @@ def key_value_element(prefix: str, closer: str, suffix: str = "") -> Reader:
         while scan.sees(at, key):
             parameter, at = scan.until(scan.expect(at, key), key_end)
             value, at = scan.element(scan.expect(at, val), val_end, key, closer)
-            arguments[parameter.strip()] = scan.untyped(name, parameter.strip(), value)
+            scan.put(arguments, parameter.strip(), scan.untyped(name, parameter.strip(), value))
         at = scan.expect(at, closer)
         scan.add(name, arguments)
         return at
@@ -232,7 +232,7 @@ def invoke_element(prefix: str = "") -> Reader:
             parameter, at = scan.until(scan.expect(at, parameter_open), '"')
             attributes, at = scan.until(at, ">")
             value, at = scan.element(at, parameter_close, parameter_open, invoke_close)
-            arguments[parameter] = _typed(scan, name, parameter, attributes, value)
+            scan.put(arguments, parameter, _typed(scan, name, parameter, attributes, value))
         at = scan.expect(at, invoke_close)
         scan.add(name, arguments)
         return at
@@ -433,7 +433,7 @@ def kimi_k3(scan: Scan, at: int) -> int:
                 raise Unreadable
             value, at = scan.element(argument.end(), "<|close|>argument<|sep|>", "<|open|>", "<|close|>")
             string = argument[2] in (None, "string")
-            arguments[argument[1]] = _typed(scan, "", "", f'string="{str(string).lower()}"', value)
+            scan.put(arguments, argument[1], _typed(scan, "", "", f'string="{str(string).lower()}"', value))
         at = scan.expect(at, "<|close|>call<|sep|>")
         scan.add(match[1], arguments)
     if not scan.calls:
@@ -564,7 +564,7 @@ FORMATS: dict[str, tuple[str, Reader]] = {
     '<invoke name="': ("invoke_tag", invoke_element()),
 }
 _OPENER = re.compile("|".join(map(re.escape, sorted(FORMATS, key=len, reverse=True))))
-_REACT = re.compile(r"^[ \t]*Action[ \t]*:[ \t]*([\w.-]+)[ \t]*$", re.MULTILINE)
+_REACT = re.compile(r"^[ \t]*Action[ \t]*:[ \t]*([\w.-]+)[ \t]*\r?$", re.MULTILINE)
 _REACT_INPUT = re.compile(r"\s*Action[ \t]+Input[ \t]*:[ \t]*")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from lm_eval_task.decode import Decoded, decode_all, decode_at
+from lm_eval_task.decode import MAX_DEPTH, Decoded, decode_all, decode_at
 from lm_eval_task.records import Call, canonical_json
 from lm_eval_task.tools import Toolset
 
@@ -64,7 +64,7 @@ def unfenced(text: str) -> str | None:
 def read_arguments(value: Any) -> Arguments | None:
     """Arguments as an object or a JSON string (a string inside is decoded once more); None if unreadable."""
     if isinstance(value, dict):
-        return Arguments(value)
+        return None if _too_deep(value) else Arguments(value)
     if value is None or (isinstance(value, str) and not value.strip()):
         return Arguments({}, ("empty_arguments",))
     repairs: tuple[str, ...] = ()
@@ -80,6 +80,17 @@ def read_arguments(value: Any) -> Arguments | None:
             return Arguments({}, ("empty_arguments",), repairs)
         repairs += ("args_double_encoded",)
     return None
+
+
+def _too_deep(value: dict[str, Any]) -> bool:
+    """Nested beyond MAX_DEPTH? Objects that an endpoint decoded itself were never measured."""
+    level: list[Any] = [v for v in value.values() if isinstance(v, (dict, list))]
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return False
+        level = [inner for outer in level for inner in (outer.values() if isinstance(outer, dict) else outer)
+                 if isinstance(inner, (dict, list))]
+    return True
 
 
 def _decode_text(text: str) -> Decoded | None:
@@ -131,6 +142,8 @@ def calls_of_value(value: Any, tools: Toolset, whole: bool) -> Found | None:
     items = [call_of_object(v, tools, whole) if isinstance(v, dict) else None for v in value]
     if value and all(item is None for item in items):
         return None
+    if value and all(item is not None and item.calls == [] for item in items):
+        return Found([], ("says_no_call",))
     if any(item is None or not item.calls for item in items):
         return BROKEN
     calls = [call for item in items for call in item.calls]

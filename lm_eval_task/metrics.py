@@ -100,12 +100,12 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
     single = len(calls) == 1
     tool_match = fault.outcome not in _WRONG_NAME if single else \
         Counter(c.name for c in calls) == Counter(e.name for e in expected)
-    # With one call, equal names and equal arguments would have been a match; with equal names no two calls of
-    # different arguments cause the same request; and only a wrong JSON type can be read more leniently.
+    # With one call, equal names and equal arguments would have been a match, and with equal names no two calls of
+    # different arguments cause the same request; only a wrong JSON type can be read more leniently.
     return Score(
         fault.outcome, fault.sub, _unique(reading.labels, labels), fault.why, parsed=True, tool_match=tool_match,
         args_match=not (single and tool_match) and _arguments_match(tools, calls, expected), call_match=False,
-        request_match=not tool_match and _same_requests(tools, calls, expected),
+        request_match=not (single and tool_match) and _same_requests(tools, calls, expected),
         lenient_call_match="eva_from_memory_right" in labels
         or (tool_match and not (single and fault.outcome == "wrong_args")
             and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)),

@@ -19,9 +19,8 @@ from lm_eval_task.jsoncalls import (
     plain_name,
     read_arguments,
     unfenced,
-    without_duplicates,
 )
-from lm_eval_task.records import Call, Reading
+from lm_eval_task.records import Call, Reading, canonical_json
 from lm_eval_task.shapes import Parts, parts_of
 from lm_eval_task.thoughts import split_thoughts
 from lm_eval_task.tools import Toolset
@@ -76,7 +75,7 @@ def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
 
 def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool) -> Reading:
     thoughts = split_thoughts(parts.text)
-    text = _without_end_tokens(thoughts.text.strip())
+    text = _without_end_tokens(_visible(thoughts.text))
     found = _calls_in(text, tools, mode)
     notes = (("reasoning_removed",) if thoughts.closed or thoughts.any else ()) + found.notes
     attempted = bool(found.calls) or found.broken
@@ -115,6 +114,13 @@ def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
 # What a server leaves at the end of a text although it ends the turn; no part of the reply.
 _END_TOKENS = ("<|eot_id|>", "<|eom_id|>", "<|im_end|>", "<|end_of_text|>", "<|endoftext|>", "<|end|>", "</s>",
                "<end_of_turn>")
+
+
+_INVISIBLE = "\ufeff\u200b\u200c\u200d\u2060\0"   # nothing a reader sees; strip() leaves them
+
+
+def _visible(text: str) -> str:
+    return text.strip().strip(_INVISIBLE).strip()
 
 
 def _without_end_tokens(text: str) -> str:
@@ -159,8 +165,10 @@ def _starts_like_a_call(text: str, tools: Toolset, mode: str) -> bool:
     return decoded is None or (mode == "native" and bool(calls_of_value(decoded.value, tools, whole=False)))
 
 
-_CANDIDATE = re.compile(r"""(?:\[\s*)?\{\s*["'“”„]""")
-_NAME_KEY = re.compile(r"""["'](?:name|tool|tool_name|function)["']\s*:""")
+_CANDIDATE = re.compile(r"(?:\[\s*)?\{")
+_QUOTED = re.compile(r"""(?:\[\s*)?\{\s*["'“”„]""")
+_NAME_KEY = re.compile(r"""["'“”„‘’‚](?:name|tool|tool_name|function)["'“”‘’]\s*:""")
+_BARE_BRACES, _BARE_LENGTH = 50, 5_000   # how many braces without a quote behind them are followed, and how far
 
 
 class Piece(NamedTuple):
@@ -172,12 +180,26 @@ class Piece(NamedTuple):
 
 
 def _pieces_of(text: str) -> Iterator[Piece]:
-    """Top-level pieces in order; an undecodable one ends at its closing bracket, or with the text. Linear time."""
-    at = 0
+    """Top-level pieces in order; an undecodable one ends at its closing bracket, or with the text. Linear time.
+
+    A brace without a quote behind it is prose unless it closes soon.
+    """
+    at, bare = 0, _BARE_BRACES
     while match := _CANDIDATE.search(text, at):
-        decoded = decode_at(text, match.start())
-        end = decoded.end if decoded else extent_of(text, match.start()) or len(text)
-        yield Piece(match.start(), end, decoded)
+        start = match.start()
+        quoted = _QUOTED.match(text, start)
+        decoded = decode_at(text, start) if quoted or text.startswith("}", match.end()) else None
+        end = decoded.end if decoded else None
+        if end is None and quoted:
+            end = extent_of(text, start) or len(text)
+        elif end is None and bare:
+            bare -= 1
+            end = extent_of(text[start:start + _BARE_LENGTH], 0)
+            end = end and start + end
+        if end is None:
+            at = match.end()
+            continue
+        yield Piece(start, end, decoded)
         at = end
 
 
@@ -197,25 +219,33 @@ def _first_opener(text: str) -> int | None:
 def _calls_in_prose(text: str, tools: Toolset) -> Found:
     """Prompted mode: call-like objects before, inside or after prose, in fences, or one after the other."""
     calls: list[Call] = []
+    bare: set[str] = set()
     notes: tuple[str, ...] = ("prose_around",)
     repairs: tuple[str, ...] = ()
+    at = ticks = 0
     for piece in _pieces_of(text):
+        ticks += text.count("```", at, piece.start)
+        at = piece.end
         if piece.decoded is None:
             if _NAME_KEY.search(text, piece.start, piece.end):
                 return Found(calls or None, broken=True)
             continue
-        found = calls_of_value(piece.decoded.value, tools, whole=_fenced(text, piece))
+        fenced = ticks % 2 == 1 and _fenced(text, piece)
+        found = calls_of_value(piece.decoded.value, tools, whole=fenced)
         if found is None:
             continue
         if found.broken:
             return Found(calls or None, broken=True)
+        if not fenced and isinstance(piece.decoded.value, dict) and len(found.calls) == 1:
+            said = canonical_json(found.calls[0].to_json())
+            if said in bare:   # only bare objects collapse; lists and fences say what they say
+                repairs += ("duplicate_collapsed",)
+                continue
+            bare.add(said)
         calls += found.calls
         notes += found.notes
         repairs += piece.decoded.repairs + found.repairs
-    distinct = without_duplicates(calls)
-    if not distinct:
-        return Found()
-    return Found(distinct, notes, repairs + (("duplicate_collapsed",) if len(distinct) < len(calls) else ()))
+    return Found(calls, notes, repairs) if calls else Found()
 
 
 _HEADER_BEFORE = re.compile(r"```[ \t]*[\w+-]*\s*\Z")

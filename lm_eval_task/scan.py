@@ -9,7 +9,7 @@ from typing import Any
 
 from lm_eval_task.decode import Decoded, decode_at
 from lm_eval_task.jsoncalls import plain_name
-from lm_eval_task.records import Call
+from lm_eval_task.records import Call, canonical_json
 from lm_eval_task.tools import Toolset, cast
 
 _BLANKS = re.compile(r"\s*")
@@ -89,6 +89,13 @@ class Scan:
             behind = self.skip(at)
             if behind == len(self.text) or self.text.startswith(followers, behind):
                 return self.text[start:end], at
+
+    @staticmethod
+    def put(arguments: dict[str, Any], parameter: str, value: Any) -> None:
+        """One more argument. Raise Unreadable if it stands there already with another value (scoring, rule 6)."""
+        if parameter in arguments and canonical_json(arguments[parameter]) != canonical_json(value):
+            raise Unreadable
+        arguments[parameter] = value
 
     def schema(self, name: str, parameter: str) -> Mapping[str, Any]:
         """The schema of a tool's parameter; empty for what is not offered."""

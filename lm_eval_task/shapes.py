@@ -43,7 +43,8 @@ def parts_of(message: Mapping[str, Any]) -> Parts:
         entries += [_openai_entry(call) for call in calls]
     elif calls:
         entries.append(_openai_entry(calls))
-    if message.get("function_call") and not entries:   # the older spelling; some proxies send both
+    # The older spelling; some proxies send both.
+    if message.get("function_call") and not any(entry.name for entry in entries):
         entries.append(_function_entry(message["function_call"], "arguments"))
     texts += [text for text in (content, message.get("refusal")) if isinstance(text, str)]
     for blocks in (content, message.get("parts"), message.get("output")):

@@ -88,7 +88,9 @@ def _json_spans(text: str) -> list[tuple[int, int]]:
 
 
 _MESSAGE = "<|message|>"
-_HEADER = re.compile(r"(?:<\|start\|>\s*assistant)?[^<]*(?:<\|(?:channel|constrain)\|>[^<]*)*\Z")
+# A header begins with a token; at the very start of a reply the chat template may have written that token already.
+_HEADER = re.compile(r"(?:<\|(?:start|channel|constrain)\|>[^<]*)+\Z|\A\s*(?:analysis|commentary|final)\b[^<]*"
+                     r"(?:<\|(?:channel|constrain)\|>[^<]*)*\Z|\Z")
 _HEADER_LENGTH = 200   # characters; a header is a role, a channel, a recipient and a type
 _END = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
 _STOPS = ("<|end|>", "<|return|>", "<|call|>")
@@ -107,12 +109,12 @@ def _split_harmony(text: str) -> Thoughts:
         end = _END.search(text, body_start)
         body = text[body_start:end.start() if end else len(text)]
         at = len(text) if end is None else end.end() if end[0] in _STOPS else end.start()
-        if "to=" in header:
-            kept.append(text[start:at])
-        elif "analysis" in header:
+        if "analysis" in header:
             if end is None:
                 return Thoughts("".join(kept), any=thought, unclosed=True)
             thought = thought or bool(body.strip())
+        elif "to=" in header:
+            kept.append(text[start:at])
         else:
             kept.append(body)
     return Thoughts("".join(kept) + text[at:], any=thought)

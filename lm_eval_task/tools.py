@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from lm_eval_task.decode import decode_all
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Task, fingerprint
 
@@ -245,13 +246,9 @@ def cast(schema: Mapping[str, Any], text: str) -> Any:
             if name == "boolean" and bare.lower() in ("true", "false"):
                 return bare.lower() == "true"
             if name in ("number", "array", "object"):
-                value = json.loads(bare, parse_constant=_refuse_constant)
-                if _is_type(name, value):
-                    return value
-        except (ValueError, RecursionError, MemoryError):
+                decoded = decode_all(bare)
+                if decoded is not None and not decoded.repairs and _is_type(name, decoded.value):
+                    return decoded.value
+        except ValueError:   # an integer of too many digits
             continue
     return text
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no JSON")

@@ -58,7 +58,7 @@ def third_party(name: str) -> list[Import]:
 
 
 # The scorer from the bottom up: a module imports only from those before it.
-SCORER = ("errors", "records", "tools", "dataset", "prompt", "decode", "german", "shapes", "wording", "jsoncalls",
+SCORER = ("errors", "records", "decode", "tools", "dataset", "prompt", "german", "shapes", "wording", "jsoncalls",
           "thoughts", "scan", "formats", "parse", "match", "metrics", "harness", "hooks", "__main__")
 
 

@@ -634,3 +634,14 @@ def test_confusion_counts_gold_by_called_tool() -> None:
 def test_a_failure_has_no_score(outcome: str) -> None:
     failure = Score.failure(outcome, "no answer")
     assert failure.failed and bits(failure) == "------"
+
+
+def test_request_match_sees_equal_requests_where_names_match_as_a_multiset() -> None:
+    tools = read_tools()
+    resource = {"name": "get_city_resource", "arguments": {"slug": "bonn", "resource": "weather"}}
+    task = Task.from_json({"task_id": "t", "question": "?", "expected": [
+        {"name": "weather", "arguments": {"slug": "koeln"}}, resource]})
+    swapped = [("weather", '{"slug": "bonn"}'), ("get_city_resource", '{"slug": "koeln", "resource": "weather"}')]
+    message = {"tool_calls": [{"function": {"name": n, "arguments": a}} for n, a in swapped]}
+    score = score_reply(task, Reply(message, "tool_calls"), tools, "native")
+    assert (score.tool_match, score.call_match, score.request_match) == (True, False, True)

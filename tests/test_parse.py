@@ -304,12 +304,16 @@ def test_prompted_replies_of_several_pieces() -> None:
     for _ in range(3000):
         chosen = rng.choices(PIECES, k=rng.randint(2, 5))
         reading = read("Nun: " + "\n".join(piece for piece, _, _ in chosen), "prompt")
-        calls = [call for _, found, _ in chosen for call in found]
-        distinct = [c for i, c in enumerate(calls) if c not in calls[:i]]
+        distinct, bare = [], []
+        for piece, found, _ in chosen:   # bare objects collapse, lists and fences say what they say
+            if piece.startswith("{") and found and found[0] in bare:
+                continue
+            bare += found if piece.startswith("{") else []
+            distinct += found
         assert reading.broken is any(broken for _, _, broken in chosen), chosen
         if not reading.broken:
             assert list(reading.calls or ()) == distinct, chosen
-            assert reading.recovered is (len(distinct) < len(calls)), chosen
+            assert reading.recovered is (len(distinct) < sum(len(found) for _, found, _ in chosen)), chosen
 
 
 # --- reasoning --------------------------------------------------------------------------------------------------------
@@ -482,3 +486,81 @@ def test_openai_responses_refusal_and_reasoning_content() -> None:
     assert read(refusal, "native").text == "Nein."
     thought = {"output": [{"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm"}]}]}
     assert read(thought, "native").thought and not read(thought, "native").text
+
+
+G = '{"name": "weather", "arguments": {"slug": "koeln"}}'
+
+
+@pytest.mark.parametrize(("text", "calls", "broken", "why"), [
+    (f"Gern: [{G}, {G}]", (W, W), False, "a list says what it says, prose before it or not"),
+    (f"```json\n{G}\n```\n```json\n{G}\n```", (W, W), False, "two fenced blocks are two"),
+    (f"{G} und {G}", (W,), False, "bare objects collapse"),
+    ('{\n  // Wetter\n  "name": "weather",\n  "arguments": {"slug": "koeln"}\n}', None, True, "a comment is no JSON"),
+    ('{type: "function", "name": "weather", "arguments": {"slug": "koeln"}}', None, True, "an unquoted key"),
+    ("Gern: {„name“: „weather“, „arguments“: {„slug“: „koeln“}}", None, True, "German quotes"),
+    ("Der Bereich {x} und {y} ist leer.", None, False, "braces in prose"),
+    ('```\nx\n```\n{"name": "erfunden", "arguments": {}}\n```\ny\n```', None, False, "between two fences is prose"),
+    ('[{"name": null}]', (), False, "a list of nothing calls nothing"),
+    ("\ufeff" + G, (W,), False, "a byte order mark is no text"),
+])
+def test_prompted_texts_that_an_attack_found(text: str, calls: Any, broken: bool, why: str) -> None:
+    reading = read(text, "prompt")
+    assert (reading.calls, reading.broken) == (calls, broken), why
+
+
+@pytest.mark.parametrize("text", ["\ufeff", "\u200b", "\0"])
+def test_what_nobody_sees_is_no_text(text: str) -> None:
+    assert read(text, "prompt").text == ""
+
+
+TWICE = {
+    "qwen": "<tool_call>\n<function=weather>\n<parameter=slug>\n{}\n</parameter>\n<parameter=slug>\n{}\n</parameter>\n"
+            "</function>\n</tool_call>",
+    "glm": "<tool_call>weather<arg_key>slug</arg_key><arg_value>{}</arg_value><arg_key>slug</arg_key><arg_value>{}"
+           "</arg_value></tool_call>",
+    "claude": '<function_calls><invoke name="weather"><parameter name="slug">{}</parameter><parameter name="slug">{}'
+              "</parameter></invoke></function_calls>",
+    "dsml": '<｜DSML｜invoke name="weather">\n<｜DSML｜parameter name="slug" string="true">{}</｜DSML｜parameter>\n'
+            '<｜DSML｜parameter name="slug" string="true">{}</｜DSML｜parameter>\n</｜DSML｜invoke>',
+    "kimi k3": '<|open|>tools<|sep|><|open|>call tool="weather" index="1"<|sep|>'
+               '<|open|>argument key="slug" type="string"<|sep|>{}<|close|>argument<|sep|>'
+               '<|open|>argument key="slug" type="string"<|sep|>{}<|close|>argument<|sep|>'
+               "<|close|>call<|sep|><|close|>tools<|sep|>",
+}
+
+
+@pytest.mark.parametrize("family", TWICE)
+def test_a_parameter_twice_with_different_values_is_unreadable(family: str) -> None:
+    assert read(TWICE[family].format("bonn", "koeln")).broken
+    assert read(TWICE[family].format("koeln", "koeln")).calls == (W,)
+
+
+@pytest.mark.parametrize("text", [
+    'Action: weather\r\nAction Input: {"slug": "koeln"}',
+    '<|tool_call_start|>[\nweather(slug="koeln")\n]<|tool_call_end|>',
+    f"<|tool_call_start|>[\r\n{G}\r\n]<|tool_call_end|>",
+    f"<|tool_call_start|>[  {G}]<|tool_call_end|>",
+    f"{G}<|channel|>analysis<|message|>Hm<|end|>",
+])
+@pytest.mark.parametrize("mode", ["prompt", "native"])
+def test_line_ends_blanks_and_channels_lose_no_call(text: str, mode: str) -> None:
+    assert read(text, mode).calls == (W,)
+
+
+def test_text_before_an_analysis_channel_is_kept_and_a_call_inside_it_is_not_read() -> None:
+    assert read("Das geht nicht.<|channel|>analysis<|message|>Hm<|end|>").text == "Das geht nicht."
+    assert read('<|channel|>analysis to=functions.weather<|message|>{"slug": "koeln"}<|call|>').calls is None
+
+
+@pytest.mark.parametrize("depth", [300, 990, 5_000])
+def test_arguments_that_an_endpoint_nested_too_deeply_are_unreadable(depth: int) -> None:
+    arguments: dict[str, Any] = {"slug": "koeln"}
+    for _ in range(depth):
+        arguments = {"a": arguments}
+    reading = read({"tool_calls": [{"function": {"name": "weather", "arguments": arguments}}]})
+    assert reading.broken and reading.broken_name == "weather"
+
+
+def test_an_entry_without_a_function_gives_way_to_the_older_spelling() -> None:
+    message = {"tool_calls": [{"id": "x"}], "function_call": {"name": "weather", "arguments": '{"slug": "koeln"}'}}
+    assert read(message).calls == (W,)

@@ -224,3 +224,11 @@ def test_request_of(call: Call, request_: str | None) -> None:
 def test_four_pairs_hit_the_same_url(key: str, name: str) -> None:
     assert request_of(Call("get_city_resource", {"slug": "koeln", "resource": key})) == request_of(
         Call(name, {"slug": "koeln"}))
+
+
+@pytest.mark.parametrize(("schema", "text"), [
+    ({"type": "object"}, '{"a": 1, "a": 2}'), ({"type": "number"}, "1e999"), ({"type": "number"}, "NaN"),
+    ({"type": "array"}, "[1,]"), ({"type": "array"}, "['a']"),
+])
+def test_what_is_no_json_to_the_letter_stays_text(schema, text) -> None:
+    assert cast(schema, text) == text
