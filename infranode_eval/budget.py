@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
+from infranode_eval.shipped import read_shipped
 from infranode_eval.tables import ABSENT, Column, Section, Table, percent
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import native_system, prompt_prefix, render_tools
 from lm_eval_task.records import Task, canonical_json
 from lm_eval_task.tools import Toolset
 
-PRICES = Path(__file__).with_name("data") / "prices.json"
 MILLION = 1_000_000
 
 
@@ -113,7 +112,7 @@ class PriceTable:
 
 def read_prices() -> PriceTable:
     """The table that ships with the package."""
-    value = json.loads(PRICES.read_text("utf-8"))
+    value = read_shipped("prices.json")
     return PriceTable(value["as_of"], value["currency"], value["about"],
                       {r["model"]: Price(r["in"], r["out"], r["cached"]) for r in value["rows"]})
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from pathlib import Path
 
+from infranode_eval.shipped import read_shipped
 from lm_eval_task.tools import Tool, Toolset
 
 _STOP_TEXT = """
@@ -128,7 +127,6 @@ def _listed(tool: Tool, parameter: str) -> dict[str, str]:
 
 # --- the cities a question names --------------------------------------------------------------------------------------
 
-_CITY_FORMS = Path(__file__).parent / "data" / "city_forms.json"
 _WORDS_TOO = frozenset(("essen", "siegen", "halle"))   # lower-cased they are ordinary German words
 
 
@@ -148,7 +146,7 @@ def find_slugs(question: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _gazetteer() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, str]]:
     """The forms as a case-sensitive and a case-blind pattern, and form (lower case) → slug."""
-    cities = json.loads(_CITY_FORMS.read_text("utf-8"))["cities"]
+    cities = read_shipped("city_forms.json")["cities"]
     slugs: dict[str, str] = {}
     full: list[str] = []
     short: list[str] = []

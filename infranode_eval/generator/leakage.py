@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from infranode_eval.infranode import facts
 from infranode_eval.retrieval import Bm25, tool_documents
-from infranode_eval.shipped import DATA
+from infranode_eval.shipped import read_shipped
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import Toolset
 
@@ -87,7 +86,7 @@ def _by_name(labels: Sequence[str]) -> Search:
 
 @cache
 def _labels() -> Mapping[str, Mapping[str, str]]:
-    return json.loads((DATA / "labels.json").read_text("utf-8"))
+    return read_shipped("labels.json")
 
 
 def _label_texts(tools: Toolset) -> dict[str, str]:

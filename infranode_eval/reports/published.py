@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from pathlib import Path
 
+from infranode_eval.shipped import read_shipped
 from infranode_eval.tables import ABSENT, Column, Section, Table
-
-FILE = Path(__file__).parent.parent / "data" / "published.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +31,7 @@ class Published:
 
 def read_published() -> Published:
     """The block that ships with the package."""
-    value = json.loads(FILE.read_text("utf-8"))
+    value = read_shipped("published.json")
     return Published(value["notice"], value["date"], value["tasks"], tuple(PublishedRow(**r) for r in value["rows"]))
 
 

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infranode_eval.harmless import clean
+from infranode_eval.shipped import DATA, read_shipped
 from infranode_eval.statistics import Interval
 from infranode_eval.tables import ABSENT
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-WORDS = Path(__file__).parent.parent / "data" / "page" / "words.json"
+WORDS = DATA / "page" / "words.json"
 
 
 class Words:
@@ -28,7 +27,7 @@ class Words:
     @classmethod
     def shipped(cls) -> Words:
         """The words that come with the package."""
-        return cls(json.loads(WORDS.read_text("utf-8")))
+        return cls(read_shipped("page/words.json"))
 
     def __contains__(self, key: str) -> bool:
         return key in self._texts

@@ -12,6 +12,7 @@ from infranode_eval.reports.sections import report_sections
 from infranode_eval.tables import render
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Reply, Score
+from tests.json_paths import paths_of, put
 
 
 def test_a_result_is_read_as_it_was_written(make_result, answer, demo_tasks):
@@ -99,21 +100,6 @@ def test_whatever_stands_where_it_should_not_is_an_error_or_is_shown(make_result
                 assert "\n" not in str(error)
             else:
                 assert render(report_sections([summarise(run)]), "text")
-
-
-def paths_of(value, path=()):
-    """Every position in a JSON value, as a tuple of keys."""
-    if path:
-        yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from paths_of(child, (*path, key))
-
-
-def put(value, path, new):
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = new
 
 
 @pytest.mark.parametrize("value", [[], None, {}, {"format": "1"}, 3])

@@ -20,6 +20,7 @@ from lm_eval_task.metrics import aggregate, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
 from lm_eval_task.records import MATCHES, Reply, tasks_fingerprint
 from lm_eval_task.shapes import parts_of
+from tests.json_paths import paths_of, put
 
 TASK = "infranode_tools_de"
 
@@ -233,21 +234,6 @@ def test_whatever_stands_where_it_should_not_is_an_error_or_is_shown(samples, to
                 assert "\n" not in str(error)
             else:
                 assert render(report_sections(map(summarise, runs)), "text")
-
-
-def paths_of(value, path=()):
-    """Every position in a JSON value, as a tuple of keys."""
-    if path:
-        yield path
-    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, child in children:
-        yield from paths_of(child, (*path, key))
-
-
-def put(value, path, new):
-    for key in path[:-1]:
-        value = value[key]
-    value[path[-1]] = new
 
 
 @pytest.mark.parametrize("value, is_output", [
