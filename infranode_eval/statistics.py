@@ -139,6 +139,25 @@ def _correlation(pairs: Pairs) -> float:
     return numerator / math.sqrt(margins)
 
 
+def independent_difference(first: Interval, second: Interval) -> Interval:
+    """First minus second of two estimates that share no row, with the interval that their limits give.
+
+    Squared distances from estimate to limit add up. Source: Zou and Donner, Statistics in Medicine 27 (2008) 1693–1702.
+    """
+    estimate = first.estimate - second.estimate
+    down = math.hypot(first.estimate - first.low, second.high - second.estimate)
+    up = math.hypot(first.high - first.estimate, second.estimate - second.low)
+    return Interval(estimate, max(-1.0, estimate - down), min(1.0, estimate + up))
+
+
+def newcombe(first: float, first_n: int, second: float, second_n: int, level: float = 0.95) -> Interval:
+    """Difference of two independent proportions (first minus second). Raise ValueError as `wilson` does.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998) 873–890, method 10: Wilson limits of both, joined.
+    """
+    return independent_difference(wilson(first, first_n, level), wilson(second, second_n, level))
+
+
 def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = DRAWS, seed: int = SEED,
                       level: float = 0.95) -> Interval:
     """Mean with a percentile interval from resampling whole clusters. Raise ValueError without values.
