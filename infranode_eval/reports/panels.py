@@ -15,6 +15,7 @@ from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, 
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
+from infranode_eval.reports.items import Look, sightings_of
 from infranode_eval.reports.ranks import MOST_RANKED
 from infranode_eval.reports.sections import DISCORDANT, Group, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
@@ -64,8 +65,13 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
         "heat": _heat(with_rows, run_numbers, words) if with_rows else None,
         "bars": bars, "kinds": [k for k in KINDS if any(p["kind"] == k for b in bars for p in b["parts"])],
         "planes": _planes(list(zip(exhibits, labels, strict=True)), month, words),
-        "tables": [t for s in report_sections([e.summary for e in exhibits]) for t in s.tables],
+        "tables": [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables],
     }
+
+
+def _look(exhibits: Sequence[Exhibit]) -> Look:
+    """From the rows at hand."""
+    return lambda _, ids: sightings_of(ids, [(e.run, e.tasks) for e in exhibits if not e.run.baseline])
 
 
 # --- the ranking ------------------------------------------------------------------------------------------------------

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
 
 from infranode_eval.reports.archive import Run
+from infranode_eval.reports.difficulty import buckets_beside
 from lm_eval_task.dataset import choose, load_tasks
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task, tasks_fingerprint
-from lm_eval_task.tools import Toolset
+from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskSet:
-    """A named set of tasks with its hash; `tasks` by id, in file order. Each set is equal to itself only."""
+    """A named set of tasks with its hash; `tasks` by id, in file order. Each set is equal to itself only.
+
+    buckets: the difficulty of each task of the file by id, as far as it is known.
+    """
 
     name: str
     fingerprint: str
     tasks: Mapping[str, Task]
+    buckets: Mapping[str, str] = field(default_factory=dict)
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -32,6 +37,7 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
     Raise DataError as `load_tasks` does.
     """
     every = load_tasks(tools, "all", path)
+    buckets = buckets_beside(data_file("tasks.jsonl") if path is None else path)
     found: dict[str, TaskSet] = {}
     for name in NAMES:
         try:
@@ -41,7 +47,7 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
         if all(t.set is None for t in tasks):
             name = "own tasks"
         hash_ = tasks_fingerprint(tasks)
-        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}))
+        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, buckets))
     return tuple(found.values())
 
 
@@ -76,18 +82,8 @@ def cluster_of(task: Task) -> str:
     """
     phrasing = task.extra.get("phrasing")
     if not phrasing:
-        return task.task_id
+        base = task.extra.get("base")       # other wordings of one question are one template
+        return base if isinstance(base, str) else task.task_id
     call = task.expected[0] if task.expected else None
     subject = "" if call is None else call.arguments.get("resource") or call.arguments.get("type") or call.name
     return intern(f"{subject} × {phrasing}")
-
-
-@lru_cache(maxsize=32)
-def hard_ids(known: TaskSet) -> frozenset[str]:
-    """The tasks of a set that are hard."""
-    return frozenset(key for key, task in known.tasks.items() if is_hard(task))
-
-
-def is_hard(task: Task) -> bool:
-    """Did retrieval over the tool descriptions miss it when the set was made?"""
-    return task.extra.get("hard") is True

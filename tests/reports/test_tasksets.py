@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from infranode_eval.reports.archive import run_from_json
-from infranode_eval.reports.tasksets import TaskSet, cluster_of, clusters_of, is_hard, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, cluster_of, clusters_of, known_sets, set_of
 from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
 
 
@@ -46,15 +47,17 @@ def test_a_run_is_found_by_hash_or_by_its_documents(run, demo_file, demo_tasks, 
     (Call("pois", {"slug": "ulm", "type": "police"}), {"phrasing": "p2"}, "police × p2"),
     (Call("weather", {"slug": "ulm"}), {"phrasing": "p3"}, "weather × p3"),
     (Call("weather", {"slug": "ulm"}), {}, "t1"),
+    (Call("weather", {"slug": "ulm"}), {"base": "t0"}, "t0"),
 ])
 def test_rows_of_one_template_share_a_cluster(call, extra, cluster):
     assert cluster_of(Task("t1", "?", (call,), extra=extra)) == cluster
 
 
-def test_hard_is_what_the_row_says():
-    assert is_hard(Task("a", "?", (), extra={"hard": True})) and not is_hard(Task("a", "?", ()))
-
-
+def test_a_set_knows_the_difficulty_that_stands_beside_its_file(demo_file, toolset):
+    assert known_sets(toolset, demo_file)[0].buckets == {}, "no file beside it"
+    tasks = {"routing_named-koeln": {"difficulty": {"margin": 1.5, "neighbours": 0, "bucket": "easy"}}}
+    demo_file.with_suffix(".meta.json").write_text(json.dumps({"tasks": tasks}), "utf-8")
+    assert known_sets(toolset, demo_file)[0].buckets == {"routing_named-koeln": "easy"}
 
 
 def test_clusters_are_those_of_templates_only(demo_tasks):
