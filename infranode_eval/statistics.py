@@ -216,13 +216,13 @@ def _drawn_sums(totals: Sequence[float], draws: int, seed: int) -> Sequence[floa
             for column in zip(*_times_drawn(len(totals), draws, seed), strict=True)]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _drawn_sizes(sizes: tuple[int, ...], draws: int, seed: int) -> Sequence[float]:
     """Rows in each draw; kept, since runs over one set draw alike."""
     return _drawn_sums(sizes, draws, seed)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]:
     """For each cluster, how often each draw holds it."""
     indices, generator = range(clusters), random.Random(seed)
@@ -233,7 +233,7 @@ def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]
     return times
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _packed(clusters: int, draws: int, seed: int) -> tuple[int, ...]:
     """The same as one number for each cluster, in which a draw is a digit."""
     return tuple(int.from_bytes(column.tobytes(), sys.byteorder) for column in _times_drawn(clusters, draws, seed))

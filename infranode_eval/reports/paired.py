@@ -54,25 +54,26 @@ class Paired:
 
 
 def pair(first: Sequence[float], second: Sequence[float], clusters: Sequence[Hashable],
-         repeated: bool = False) -> Paired:
+         repeats: int = 1) -> Paired:
     """first, second: what each solved of each task, 0–1. clusters: which tasks stand or fall together.
 
-    repeated: tasks were asked several times. Raise ValueError without tasks.
+    repeats: how often tasks were asked. Raise ValueError without tasks.
     """
     pairs = Pairs.of([share == 1 for share in second], [share == 1 for share in first])
     differences = [b - a for a, b in zip(first, second, strict=True)]
     gained, lost = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
-    together = repeated or len(set(clusters)) < len(clusters)
+    together = repeats > 1 or len(set(clusters)) < len(clusters)
     clustered = paired_p(second, first, [1.0] * len(first), clusters) if together else None
     corrected, exact = mcnemar(gained, lost), mcnemar_exact(gained, lost)
     p = clustered if clustered is not None else exact if exact_is_shown(gained, lost) else corrected.p
     return Paired(len(first), sum(first), sum(second), gained, lost,
-                  _drawn(differences, clusters, first) if together else paired_difference(pairs),
-                  "cluster bootstrap" if together else "Newcombe", None if repeated else corrected,
-                  None if repeated else exact, clustered, p)
+                  _drawn(differences, clusters, first, repeats) if together else paired_difference(pairs),
+                  "cluster bootstrap" if together else "Newcombe", None if repeats > 1 else corrected,
+                  None if repeats > 1 else exact, clustered, p)
 
 
-def _drawn(differences: Sequence[float], clusters: Sequence[Hashable], first: Sequence[float]) -> Interval:
+def _drawn(differences: Sequence[float], clusters: Sequence[Hashable], first: Sequence[float],
+           repeats: int) -> Interval:
     """The mean difference. Tasks that are all alike draw no width: there Newcombe's limits hold, clusters as tasks."""
     count, alike = len(set(clusters)), set(differences)
     if alike == {0.0}:
@@ -80,4 +81,6 @@ def _drawn(differences: Sequence[float], clusters: Sequence[Hashable], first: Se
         return paired_difference(Pairs(solved, 0, 0, count - solved))
     if alike in ({1.0}, {-1.0}):
         return paired_difference(Pairs(0, count, 0, 0) if alike == {1.0} else Pairs(0, 0, count, 0))
-    return cluster_bootstrap(zip(clusters, differences, strict=True))
+    # In repeats and not in tasks, so that the numbers are whole: such are drawn faster.
+    found = cluster_bootstrap((cluster, d * repeats) for cluster, d in zip(clusters, differences, strict=True))
+    return Interval(*(limit / repeats for limit in (found.estimate, found.low, found.high)))

@@ -99,13 +99,13 @@ def robustness_of(rows: Sequence[Row], tasks: Mapping[str, Task], core: Collecti
             solved.setdefault(place, {})[row.repeat] = bool(row.score.call_match)
             clusters.setdefault(place[0], _cluster(place[0], tasks.get(row.task_id), core))
     originals = {base: verdicts for (base, variant), verdicts in solved.items() if variant == ORIGINAL}
-    repeated = any(len(verdicts) > 1 for verdicts in solved.values())
+    repeats = max(map(len, solved.values()), default=1)
     paired: dict[str, Paired] = {}
     for variant in _ordered(variant for _, variant in solved):
         bases = [base for base in originals if (base, variant) in solved]
         if bases:
             paired[variant] = pair([_share(originals[b]) for b in bases], [_share(solved[b, variant]) for b in bases],
-                                   [clusters[b] for b in bases], repeated)
+                                   [clusters[b] for b in bases], repeats)
     if not paired:
         return None
     adjusted = holm([p.p for p in paired.values()])
@@ -115,7 +115,7 @@ def robustness_of(rows: Sequence[Row], tasks: Mapping[str, Task], core: Collecti
         {base: (sum(verdicts.values()), len(verdicts)) for base, verdicts in originals.items()}, effects, len(linked),
         _mean([_all_right([originals[base], *others]) for base, others in linked.items()]),
         tuple((_share(originals[base]), len(others)) for base, others in linked.items()),
-        max(map(len, solved.values())))
+        repeats)
 
 
 def place_of(task_id: str, task: Task | None) -> Base | None:
