@@ -11,6 +11,7 @@ Usage:
   python3 report.py --compare A.json B.json       task by task: what flipped, and is that more than chance?
   python3 report.py --sealed PUBLIC.json SEALED.json   one model over public and sealed tasks (--sha256: of the sealed)
   python3 report.py --task resource_key-koeln-road-events    question, gold; each model's reply, reading, verdict
+  python3 report.py --items                       each task over all models: who is right, does it look broken?
   python3 report.py --confusion results/a.json    which tool was called where another was right
   python3 report.py --gate 'call_match>=0.8' --gate 'failed<=0' results/a.json     for CI: exit 1 if a gate is broken
   python3 report.py --gate-against BASE.json --max-drop 0.02 results/a.json
@@ -43,7 +44,7 @@ from infranode_eval.reports.conformance import check_file
 from infranode_eval.reports.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.reports.drilldown import Case, case_json, case_lines, cases_of, unknown_task
 from infranode_eval.reports.exhibits import Exhibit, best_files, exhibits_of, without_rows
-from infranode_eval.reports.export import TABLES, csv_text, json_text, report_csv, report_json
+from infranode_eval.reports.export import TABLES, csv_text, items_csv, json_text, report_csv, report_json
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.gates import Gate, broken_gates, kept_line, worse_than
 from infranode_eval.reports.harness_output import verdicts_from_harness
@@ -62,7 +63,7 @@ from infranode_eval.reports.plots import write_plots
 from infranode_eval.reports.published import published_section, read_published
 from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
-from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.sections import item_sections, report_sections
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.results import write_result
@@ -90,6 +91,8 @@ def parser() -> argparse.ArgumentParser:
                                                                                    "tasks")
     described.add_argument("--sha256", metavar="HASH", help="with --sealed: of the sealed file, as it was published")
     described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
+    described.add_argument("--items", action="store_true", help="each task: share of the models that are right, and "
+                                                                "whether it tells good from weak")
     described.add_argument("--confusion", action="store_true", help="gold tool × called tool, for each run")
     described.add_argument("--gate", metavar="CONDITION", action="append",
                            help="a strict number of every run, e.g. 'call_match>=0.8' (may be repeated)")
@@ -117,8 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The function that the flags ask for. Raise UsageError for flags that do not go together."""
-    views = [name for name in ("rescore", "check", "compare", "sealed", "task", "confusion", "gate", "gate_against",
-                              "html", "plots") if getattr(options, name)]
+    views = [name for name in ("rescore", "check", "compare", "sealed", "task", "items", "confusion", "gate",
+                              "gate_against", "html", "plots") if getattr(options, name)]
     if len(views) > 1 and views not in (["gate", "gate_against"], ["html", "plots"]):
         raise UsageError(f"{_flag(views[0])} does not go with {_flag(views[1])}")
     view = views[0] if views else "report"
@@ -133,15 +136,15 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     if options.table and options.format != "csv":
         raise UsageError("--table goes with --format csv only")
     return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files,
-            "sealed": compare_with_sealed, "task": show_task,
+            "sealed": compare_with_sealed, "task": show_task, "items": show_items,
             "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw}[view]
 
 
 _GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",),
               "max_drop": ("gate_against", "gate"), "published": ("report",), "table": ("report",),
-              "set": ("report", "compare", "gate", "gate_against", "html", "plots"),
-              "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against", "html", "plots")}
-_FOR_PROGRAMS = {"csv": ("report", "compare", "confusion"),
+              "set": ("report", "compare", "items", "gate", "gate_against", "html", "plots"),
+              "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots")}
+_FOR_PROGRAMS = {"csv": ("report", "compare", "items", "confusion"),
                  "json": ("report", "compare", "sealed", "confusion", "task")}
 
 
@@ -257,6 +260,16 @@ def show_task(options: argparse.Namespace) -> int:
         raise unknown_task(options.task, (key for _, ids in found for key in ids))
     show(json_text([case_json(case) for case in cases]) if options.format == "json"
          else "\n".join(case_lines(cases)) + "\n")
+    return 1 if left_out else 0
+
+
+def show_items(options: argparse.Namespace) -> int:
+    """Print every task as an item over all models; 1 if a file had to be left out."""
+    summaries, left_out, look = summarise_files(options)
+    if options.format == "csv":
+        show(items_csv(summaries))
+    elif summaries:
+        show(render(item_sections(summaries, look), options.format))
     return 1 if left_out else 0
 
 

@@ -150,6 +150,15 @@ def _abstention_lines(group: Group, summary: Summary, tier: int | None) -> list[
             for category, line in (summary.abstention.categories if summary.abstention else {}).items()]
 
 
+def items_csv(summaries: Iterable[Summary]) -> str:
+    """One row per task of each group that enough models answered."""
+    lines = [{"dataset": group.dataset, "tasks_hash": group.tasks, "mode": group.mode, "setup": group.setup,
+              "models": items["models"], **item}
+             for group, inside in grouped(summaries) if (items := items_json(inside)) for item in items["tasks"]]
+    return csv_text(lines, ("dataset", "tasks_hash", "mode", "setup", "models", "task_id", "category", "right",
+                            "discrimination", "gap", "why"))
+
+
 TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
     "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,

@@ -50,9 +50,21 @@ def items_tables(summaries: Sequence[Summary], look: Look | None = None) -> list
         f"wrong: negative, and those who fail it have {100 * GAP:.0f} points more of the other tasks right"))]
 
 
+def every_item_table(summaries: Sequence[Summary]) -> list[Table]:
+    """All tasks in the order of the rows; no table with too few models."""
+    found = analysis_of(summaries)
+    if found is None:
+        return []
+    columns = (Column("task"), Column("category"), Column("right", right=True), Column("discrimination", right=True),
+               Column("looks broken"))
+    rows = tuple((i.task_id, i.category, percent(i.right, 0), discrimination(i), i.why or "") for i in found.items)
+    return [Table(f"Every task, over {found.models} models", columns, rows, (
+        f"discrimination: {ABSENT} where all models do alike",))]
+
+
 def _listed(found: Analysis) -> list[str]:
     more = len(found.suspects) - MOST_SHOWN
-    return [f"the first {MOST_SHOWN} are shown, {more} more stand in --format json"] if more > 0 else []
+    return [f"the first {MOST_SHOWN} are shown, {more} more stand in --items"] if more > 0 else []
 
 
 def discrimination(item: Item) -> str:

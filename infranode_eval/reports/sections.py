@@ -16,7 +16,7 @@ from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
-from infranode_eval.reports.items_tables import items_note, items_tables
+from infranode_eval.reports.items_tables import every_item_table, items_note, items_tables
 from infranode_eval.reports.ranks import UNRANKED, other_orders, tier_notes, tiers
 from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
@@ -84,6 +84,12 @@ def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> l
     return sections
 
 
+def item_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:
+    """Every task of each group as an item, those that look broken before them."""
+    return [Section(_title(group), (*items_tables(inside, look), *every_item_table(inside)),
+                    tuple(note for note in [items_note(inside)] if note)) for group, inside in grouped(summaries)]
+
+
 def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
     """The groups of comparable runs, the runs of each in the order of its tables; sets without ranks stand last."""
     groups: dict[Group, list[Summary]] = {}
@@ -104,8 +110,6 @@ def _split_reason(groups: Sequence[Group]) -> str:
 
 def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) -> Section:
     names, warnings = _marked(_labels(ordered), ordered)
-    title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
-    title += f" × {group.repeats}" if group.repeats > 1 else ""
     meaning = SETUPS.get(group.setup)
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
     identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
@@ -121,7 +125,12 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
         tables += repeats_table(rows, labels)
         tables += [] if own else profile_table(rows, labels)
         tables += [outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(title, tuple(tables), (identity, *([meaning] if meaning else []), *programs))
+    return Section(_title(group), tuple(tables), (identity, *([meaning] if meaning else []), *programs))
+
+
+def _title(group: Group) -> str:
+    title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
+    return title + (f" × {group.repeats}" if group.repeats > 1 else "")
 
 
 def _order(summary: Summary) -> tuple[bool, float, str, str]:

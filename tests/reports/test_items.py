@@ -217,7 +217,7 @@ def test_a_long_list_is_bounded_and_long_texts_are_cut(summary):
     [table] = items_tables([summary(m, good, asked) for m in "abc"],
                            lambda _, ids: {key: Sighting("?" * 200, "g" * 200, (("c" * 200, 3),)) for key in ids})
     assert table.title.endswith("15 of 40") and len(table.rows) == 10
-    assert table.notes[0] == "the first 10 are shown, 5 more stand in --format json"
+    assert table.notes[0] == "the first 10 are shown, 5 more stand in --items"
     assert {len(cell) for row in table.rows for cell in row[4:]} == {90}
 
 
@@ -238,8 +238,19 @@ def test_from_files_to_report(tmp_path, make_result):
     for model, right in RIGHT.items():
         value = make_result(replier(right), tasks=TASKS, model=model)
         (tmp_path / f"{model}.json").write_text(json.dumps(value), "utf-8")
-    done = subprocess.run([sys.executable, ROOT / "report.py", "--tasks", tasks, *tmp_path.glob("[smw]*.json")],
-                          capture_output=True, text=True, encoding="utf-8", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "Tasks that look broken: 2 of 6" in done.stdout and 'weather(slug="ulm")' in done.stdout
-    assert ["weak", "2/3", "[21–94]", "1/3", "[6–79]"] in [line.split()[:5] for line in done.stdout.splitlines()]
+
+    def report(*arguments: object) -> str:
+        done = subprocess.run([sys.executable, ROOT / "report.py", "--tasks", tasks, *map(str, arguments)],
+                              capture_output=True, text=True, encoding="utf-8", cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    files = [f"{model}.json" for model in RIGHT]
+    said = report(*files)
+    assert "Tasks that look broken: 2 of 6" in said and 'weather(slug="ulm")' in said
+    assert ["weak", "2/3", "[21–94]", "1/3", "[6–79]"] in [line.split()[:5] for line in said.splitlines()]
+    every = report("--items", *files)
+    assert ["t5", "routing_named", "67", "—"] in [line.split() for line in every.splitlines()]
+    lines = report("--items", "--format", "csv", *files).splitlines()
+    assert len(lines) == 7 and lines[4].endswith(",the better ones are wrong")
+    assert "needs complete runs of 3 models over these tasks, here is 1" in report("--items", files[0])
