@@ -39,13 +39,15 @@ class Effect:
 class Robustness:
     """A run over the robust set.
 
-    originals: (solved, asked) of the original row, by base. effects: in the order of the variants. linked: bases with
-    an original and at least one variant in German. consistent: share of them for which the original and all those
-    variants are right, mean over the repeats. chances: of each such base the share of repeats in which the original is
-    right, and its number of variants. repeats: rows per task.
+    originals: share of the repeats in which the original is right, by base. answered: (solved, answered) of the same;
+    a failure tells nothing about noise. effects: in the order of the variants. linked: bases with an original and at
+    least one variant in German. consistent: share of them for which the original and all those variants are right,
+    mean over the repeats. chances: of each such base the share for its original, and its number of variants. repeats:
+    rows per task.
     """
 
-    originals: Mapping[str, tuple[int, int]]
+    originals: Mapping[str, float]
+    answered: Mapping[str, tuple[int, int]]
     effects: tuple[Effect, ...]
     linked: int
     consistent: float | None
@@ -63,7 +65,7 @@ class Robustness:
     @property
     def original(self) -> float | None:
         """call_match of the originals."""
-        return _mean([solved / asked for solved, asked in self.originals.values()])
+        return _mean(list(self.originals.values()))
 
     @property
     def mean(self) -> float | None:
@@ -93,11 +95,15 @@ def robustness_of(rows: Sequence[Row], tasks: Mapping[str, Task], core: Collecti
     """
     solved: dict[Base, dict[int, bool]] = {}
     clusters: dict[str, Hashable] = {}
+    answered: dict[str, tuple[int, int]] = {}
     for row in rows:
         place = place_of(row.task_id, tasks.get(row.task_id))
         if place is not None:
             solved.setdefault(place, {})[row.repeat] = bool(row.score.call_match)
             clusters.setdefault(place[0], _cluster(place[0], tasks.get(row.task_id), core))
+            if place[1] == ORIGINAL and not row.score.failed:
+                right, n = answered.get(place[0], (0, 0))
+                answered[place[0]] = (right + bool(row.score.call_match), n + 1)
     originals = {base: verdicts for (base, variant), verdicts in solved.items() if variant == ORIGINAL}
     repeats = max(map(len, solved.values()), default=1)
     paired: dict[str, Paired] = {}
@@ -112,7 +118,7 @@ def robustness_of(rows: Sequence[Row], tasks: Mapping[str, Task], core: Collecti
     effects = tuple(Effect(*item, p) for item, p in zip(paired.items(), adjusted, strict=True))
     linked = _linked(solved, originals)
     return Robustness(
-        {base: (sum(verdicts.values()), len(verdicts)) for base, verdicts in originals.items()}, effects, len(linked),
+        {base: _share(verdicts) for base, verdicts in originals.items()}, answered, effects, len(linked),
         _mean([_all_right([originals[base], *others]) for base, others in linked.items()]),
         tuple((_share(originals[base]), len(others)) for base, others in linked.items()),
         repeats)
@@ -182,9 +188,9 @@ def noise_of(run: Robustness, others: Mapping[str, Robustness]) -> Noise | None:
 def _noise(runs: Sequence[Robustness], source: str) -> Noise | None:
     counts: dict[str, list[int]] = {}
     for run in runs:
-        for base, (solved, asked) in run.originals.items():
+        for base, (solved, n) in run.answered.items():
             cell = counts.setdefault(base, [0, 0])
-            cell[0], cell[1] = cell[0] + solved, cell[1] + asked
-    # Of two of a task's `asked` rows drawn without replacement: the chance that their verdicts differ.
-    flips = [2 * solved * (asked - solved) / (asked * (asked - 1)) for solved, asked in counts.values() if asked > 1]
+            cell[0], cell[1] = cell[0] + solved, cell[1] + n
+    # Of two of a base's n answered rows drawn without replacement: the chance that their verdicts differ.
+    flips = [2 * solved * (n - solved) / (n * (n - 1)) for solved, n in counts.values() if n > 1]
     return Noise(math.fsum(flips) / len(flips), len(flips), source) if flips else None

@@ -22,7 +22,7 @@ from infranode_eval.reports.sections import report_sections
 from infranode_eval.reports.tasksets import TaskSet
 from infranode_eval.statistics import Pairs, holm, mcnemar_exact, paired_difference
 from infranode_eval.tables import render
-from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
+from lm_eval_task.records import Call, Reply, Score, Task, tasks_fingerprint
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BASES = tuple(f"weather-{i:02}" for i in range(10))
@@ -118,14 +118,17 @@ def test_bases_with_fewer_variants_have_fewer_chances_to_flip(summary):
 
 # --- the noise floor --------------------------------------------------------------------------------------------------
 
-def rows(verdicts: Mapping[str, list[bool]], make_result, answer) -> Any:
-    """A run whose row number k of task t is right as verdicts[t][k] says."""
+def rows(verdicts: Mapping[str, list[bool | None]], make_result, answer) -> Any:
+    """A run whose row number k of task t is right as verdicts[t][k] says; None: no answer."""
     asked = tasks(("original", "lower"), sorted(verdicts))
     turn: dict[str, int] = {}
 
-    def replier(task: Task) -> Reply:
+    def replier(task: Task) -> Reply | Score:
         turn[task.task_id] = turn.get(task.task_id, -1) + 1
-        return Reply.from_text(answer(task) if verdicts[task.extra["base"]][turn[task.task_id]] else "Nein.")
+        right = verdicts[task.extra["base"]][turn[task.task_id]]
+        if right is None:
+            return Score.failure("infra_error", "timed out")
+        return Reply.from_text(answer(task) if right else "Nein.")
 
     repeats = len(next(iter(verdicts.values())))
     value = make_result(replier, tasks=asked, set="robust", repeats=repeats)
@@ -136,6 +139,7 @@ def rows(verdicts: Mapping[str, list[bool]], make_result, answer) -> Any:
     ({"a": [True, True], "b": [True, False], "c": [False, False], "d": [False, True]}, 0.5, "two of four flip"),
     ({"a": [True, True, False], "b": [True, True, True]}, 1 / 3, "of three pairs of repeats two differ: (2/3 + 0) / 2"),
     ({"a": [True, True]}, 0.0, "measured, and none flips"),
+    ({"a": [True, True, None], "b": [True, False, None]}, 0.5, "no answer is no flip"),
 ])
 def test_noise_from_repeats(make_result, answer, verdicts, rate, why):
     found = noise_of(rows(verdicts, make_result, answer), {})
