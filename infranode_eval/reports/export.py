@@ -21,7 +21,7 @@ from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import items_json
 from infranode_eval.reports.ranks import tiers
 from infranode_eval.reports.robustness import Noise
-from infranode_eval.reports.robustness_tables import effect_json, noises_of, robustness_json
+from infranode_eval.reports.robustness_tables import noises_of, robustness_json, variant_json
 from infranode_eval.reports.sections import DISCORDANT, Group, grouped
 from infranode_eval.statistics import smallest_detectable_difference, wilson
 
@@ -141,7 +141,7 @@ def _difficulty_lines(group: Group, summary: Summary, tier: int | None) -> list[
 
 
 def _variant_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
-    return [{**_identity(summary), "variant": effect.variant, **effect_json(effect)}
+    return [{**_identity(summary), "variant": effect.variant, **variant_json(effect)}
             for effect in (summary.robustness.effects if summary.robustness else ())]
 
 

@@ -158,10 +158,10 @@ def robustness_json(found: Robustness, noise: Noise | None) -> dict[str, Any]:
             "bases": found.linked, "consistent": found.consistent,
             "noise": None if noise is None else {"rate": noise.rate, "n": noise.n, "source": noise.source,
                                                  "expected_consistent": found.expected(noise.rate)},
-            "variants": [{"variant": e.variant, **effect_json(e)} for e in found.effects]}
+            "variants": [{"variant": e.variant, **variant_json(e)} for e in found.effects]}
 
 
-def effect_json(effect: Effect) -> Mapping[str, Any]:
+def variant_json(effect: Effect) -> Mapping[str, Any]:
     """A flat row."""
     found = effect.paired
     return {"n": found.n, "original": found.first / found.n, "call_match": found.second / found.n,
