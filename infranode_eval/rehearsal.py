@@ -74,7 +74,7 @@ def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
         return None
     witness = _Witness()
     with contextlib.suppress(_Seen):
-        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id))
+        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id, asked[0].question))
     return ready.provider.preview(*witness.request) if witness.request else None
 
 
