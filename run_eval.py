@@ -67,7 +67,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
-    p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task (--arm order)")
+    p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
+                                                                          "as --arm order --arm-seed SEED")
     p.add_argument("--arm", metavar="NAME", help="one thing about the tools changed, to explain the score without it; "
                                                  "--arm list names them all")
     p.add_argument("--arm-seed", type=_whole(0), default=1, metavar="N", help="of what an arm draws; default: 1")

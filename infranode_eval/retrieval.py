@@ -137,7 +137,7 @@ def _bare_enum(schema: Mapping[str, Any]) -> list[str]:
     return [value for value in values if isinstance(value, str)]
 
 
-_ITEM = r"([a-z][a-z-]*[a-z]|value_\d+)(?: \(([^)]*)\))?"
+_ITEM = r"([a-z][a-z0-9_-]*[a-z0-9])(?: \(([^)]*)\))?"
 _LISTED = re.compile(_ITEM)
 _LIST = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?: oder | or ){_ITEM}")
 

@@ -13,7 +13,16 @@ from typing import Any
 from infranode_eval.journal import Entry, Journal, request_key
 from infranode_eval.pace import Pace, Ticket
 from infranode_eval.patience import Patience
-from infranode_eval.providers.protocol import Adapted, Answer, Messages, Provider, Sampling, TaskReader, ToolReader, Tools
+from infranode_eval.providers.protocol import (
+    Adapted,
+    Answer,
+    Messages,
+    Provider,
+    Sampling,
+    TaskReader,
+    ToolReader,
+    Tools,
+)
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import Setup, Suite, Transcript
 from infranode_eval.tokens import estimate

@@ -73,7 +73,8 @@ def arm_named(name: str) -> Arm:
     """Raise UsageError, with all names, for one that is none; "list" is none."""
     if name not in ARMS:
         asked = "" if name == "list" else f"{name!r} does not exist; "
-        raise UsageError(f"--arm: {asked}expected one of " + "; ".join(f"{a.name} ({a.changes})" for a in ARMS.values()))
+        names = "; ".join(f"{arm.name} ({arm.changes})" for arm in ARMS.values())
+        raise UsageError(f"--arm: {asked}expected one of {names}")
     return ARMS[name]
 
 

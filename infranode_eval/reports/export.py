@@ -78,7 +78,7 @@ def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
         "tasks_hash": run.hashes.get("tasks"), "tools_hash": run.hashes.get("tools"),
         "prompt_hash": run.hashes.get("prompt"), "scorer_version": group.scorer, "task_count": group.count,
         "repeats": group.repeats, "harness": run.harness, "backend": run.backend, "baseline": run.baseline,
-        "complete": run.complete, "budget_limited": summary.budget_limited, "tier": tier,
+        "complete": run.complete, "budget_limited": summary.budget_limited, "arm": run.arm, "tier": tier,
         "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "ability": summary.strict.get("ability"),
         "call_match": summary.strict.get("call_match"), "call_match_low": interval.low if interval else None,
         "call_match_high": interval.high if interval else None, "interval_method": summary.method or None,
