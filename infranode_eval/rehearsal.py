@@ -82,7 +82,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What --dry-run prints."""
     ready, asked = rehearsal.ready, rehearsal.asked
     yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
-           f"suite {ready.description.suite}, set {ready.description.set}")
+           f"suite {ready.description.suite}, set {ready.description.set}"
+           + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
     if rehearsal.taken is not None:
         yield f"note: {rehearsal.taken}"

@@ -110,6 +110,8 @@ def _settings_of_arm(plan: Plan) -> dict[str, Any]:
         if plan.arm is not None:
             raise UsageError("--shuffle-tools is --arm order under its old name: leave one of the two out")
         return {"shuffle_tools": plan.shuffle}
+    if plan.arm is None and plan.arm_seed != SEED:
+        raise UsageError("--arm-seed goes with --arm NAME")
     return {} if plan.arm is None else {"arm": arm_named(plan.arm).name, "arm_seed": plan.arm_seed}
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from infranode_eval.arms import ARMS, SEED, Arm
 from infranode_eval.reports.comparison import LEVEL, Paired, paired
@@ -189,6 +190,20 @@ def _p(effect: Effect) -> str:
         return _short(found.p)
     shown = found.exact is not None and exact_is_shown(effect.gained, effect.lost)
     return _short(found.corrected.p) + (f" ({_short(found.exact)})" if shown else "")
+
+
+def effect_json(effect: Effect) -> dict[str, Any]:
+    """Everything a row of the table shows, proportions 0–1. Keys stay."""
+    found, run = effect.paired, effect.run.run
+    return {"model": run.model, "path": run.path, "base": effect.base.run.path, "arm": run.arm,
+            "seed": _seed(effect.run), "call_match": effect.run.strict.get("call_match"),
+            "base_call_match": effect.base.strict.get("call_match"),
+            "difference": {"estimate": found.difference.estimate, "low": found.difference.low,
+                           "high": found.difference.high, "method": found.method},
+            "gained": effect.gained, "lost": effect.lost,
+            "mcnemar": None if found.corrected is None else {"statistic": found.corrected.statistic,
+                                                             "p": found.corrected.p, "p_exact": found.exact},
+            "p": found.p, "test": found.test, "p_holm": effect.adjusted, "words": effect.words}
 
 
 def _short(p: float) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.harmless import clean
+from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.ranks import tiers
 from infranode_eval.reports.sections import DISCORDANT, Group, grouped
@@ -25,8 +26,10 @@ SHARES = ("native", "recovered", "malformed", "truncated")
 
 def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = ()) -> str:
     """The document. left_out: the files that could not be read, each with its reason."""
+    summaries = list(summaries)
     groups = [_group_json(group, inside) for group, inside in grouped(summaries)]
-    return json_text({"format": FORMAT, "groups": groups, "left_out": list(left_out)})
+    arms = [effect_json(effect) for effects in families_of(summaries)[0] for effect in effects]
+    return json_text({"format": FORMAT, "groups": groups, "arms": arms, "left_out": list(left_out)})
 
 
 def json_text(value: Any) -> str:

@@ -30,7 +30,7 @@ from lm_eval_task.prompt import SUBJECT, messages, prompt_prefix
 from lm_eval_task.records import Call, Reply, Task
 from lm_eval_task.tools import Tool, Toolset, read_tools
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "infranode_eval/data/result.schema.json").read_text("utf-8"))
 TOOLS = read_tools()
 CORE = load_tasks(TOOLS, "core")
@@ -360,6 +360,7 @@ def test_where_a_run_under_an_arm_lies(tmp_path: Path, monkeypatch: pytest.Monke
     (["--arm", "list"], [f"{a.name} ({a.changes})" for a in ARMS.values()]),
     (["--arm", "bogus"], ["'bogus' does not exist", "permuted_descriptions ("]),
     (["--arm", "order", "--shuffle-tools", "2"], ["leave one of the two out"]),
+    (["--arm-seed", "2"], ["--arm-seed goes with --arm"]),
 ])
 def test_what_is_no_arm_is_one_line_with_all_that_are(flags: list[str], told: list[str],
                                                       capsys: pytest.CaptureFixture[str]) -> None:
@@ -385,7 +386,9 @@ def test_a_model_is_sent_the_arm_and_its_reply_is_mapped_back(tmp_path: Path) ->
 def test_a_dry_run_shows_the_arm(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_eval.main(["--base-url", "http://127.0.0.1:9", "--model", "m", "--mode", "native", "--arm", "nearest_3",
                           "--dry-run"]) == 0
-    body: Any = json.loads("{" + capsys.readouterr().out.partition("\n{")[2])
+    out = capsys.readouterr().out
+    assert "set core, arm nearest_3" in out
+    body: Any = json.loads("{" + out.partition("\n{")[2])
     assert [tool["function"]["name"] for tool in body["tools"]] == [
         t.name for t in offer("nearest_3", task=CORE[0]).tools.tools]
 
