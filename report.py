@@ -38,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_harness_output, read_json
+from infranode_eval.reports.arms import arms_sections
 from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.conformance import check_file
@@ -160,7 +161,7 @@ def report(options: argparse.Namespace) -> int:
     elif options.format == "csv":
         show(report_csv(summaries, options.table or "runs"))
     else:
-        sections = report_sections(summaries, look)
+        sections = report_sections([s for s in summaries if s.run.arm is None], look) + arms_sections(summaries)
         if options.published:
             sections.append(published_section(read_published()))
         if sections:

@@ -74,7 +74,7 @@ def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
         return None
     witness = _Witness()
     with contextlib.suppress(_Seen):
-        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id))
+        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id, asked[0].question))
     return ready.provider.preview(*witness.request) if witness.request else None
 
 
@@ -82,7 +82,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What --dry-run prints."""
     ready, asked = rehearsal.ready, rehearsal.asked
     yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
-           f"suite {ready.description.suite}, set {ready.description.set}")
+           f"suite {ready.description.suite}, set {ready.description.set}"
+           + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
     if rehearsal.taken is not None:
         yield f"note: {rehearsal.taken}"

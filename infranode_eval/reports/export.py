@@ -16,6 +16,7 @@ from typing import Any
 from infranode_eval.harmless import clean
 from infranode_eval.reports.abstention import DONE
 from infranode_eval.reports.abstention_tables import abstention_json, line_json
+from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import items_json
@@ -31,8 +32,10 @@ SHARES = ("native", "recovered", "malformed", "truncated")
 
 def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = (), look: Look | None = None) -> str:
     """The document. left_out: the files that could not be read, each with its reason. look: as in `items`."""
+    summaries = list(summaries)
     groups = [_group_json(group, inside, look) for group, inside in grouped(summaries)]
-    return json_text({"format": FORMAT, "groups": groups, "left_out": list(left_out)})
+    arms = [effect_json(effect) for effects in families_of(summaries)[0] for effect in effects]
+    return json_text({"format": FORMAT, "groups": groups, "arms": arms, "left_out": list(left_out)})
 
 
 def json_text(value: Any) -> str:
@@ -90,7 +93,7 @@ def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
         "tasks_hash": run.hashes.get("tasks"), "tools_hash": run.hashes.get("tools"),
         "prompt_hash": run.hashes.get("prompt"), "scorer_version": group.scorer, "task_count": group.count,
         "repeats": group.repeats, "harness": run.harness, "backend": run.backend, "baseline": run.baseline,
-        "complete": run.complete, "budget_limited": summary.budget_limited, "tier": tier,
+        "complete": run.complete, "budget_limited": summary.budget_limited, "arm": run.arm, "tier": tier,
         "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "ability": summary.strict.get("ability"),
         "call_match": summary.strict.get("call_match"), "call_match_low": interval.low if interval else None,
         "call_match_high": interval.high if interval else None, "interval_method": summary.method or None,

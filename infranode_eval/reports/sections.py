@@ -38,11 +38,12 @@ class Group(NamedTuple):
     scorer: str
     count: int
     repeats: int
+    arm: str
 
 
 _GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "setup": "set-up", "tasks": "tasks hash",
                 "tools": "tools hash", "prompt": "prompt hash", "scorer": "scorer version", "count": "number of tasks",
-                "repeats": "repeats"}
+                "repeats": "repeats", "arm": "arm"}
 
 
 def group_of(summary: Summary) -> Group:
@@ -52,7 +53,7 @@ def group_of(summary: Summary) -> Group:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
     return Group(run.suite, dataset, run.mode, _setup(summary), tasks, tools, prompt, run.scorer_version,
-                 summary.task_count, summary.repeats)
+                 summary.task_count, summary.repeats, run.arm or "")
 
 
 def _short(hash_: str | None) -> str:
