@@ -63,7 +63,12 @@ class Verdict:
 
 
 def shape(data: Any) -> str:
-    """First 12 hex digits of sha256 over canonical JSON of [form, keys, payload keys].
+    """First 12 hex digits of sha256 over canonical JSON of `structure_of` the data."""
+    return fingerprint(structure_of(data))[:12]
+
+
+def structure_of(data: Any) -> tuple[str, list[str], list[str]]:
+    """(form, keys, payload keys) of an answer's data.
 
     form: "record", "list" or the JSON type; keys: the sorted keys of the record, or of all rows of the list together;
     payload keys: the sorted keys of its `payload` objects (in compare those of each row's `data`). Values and lengths
@@ -74,8 +79,7 @@ def shape(data: Any) -> str:
     records = objects + [row["data"] for row in objects if isinstance(row.get("data"), dict)]
     payloads = [record["payload"] for record in records if isinstance(record.get("payload"), dict)]
     form = "list" if isinstance(data, list) else "record" if objects else type(data).__name__
-    return fingerprint([form, sorted({k for row in objects for k in row}),
-                        sorted({k for row in payloads for k in row})])[:12]
+    return form, sorted({k for row in objects for k in row}), sorted({k for row in payloads for k in row})
 
 
 def problem_of(call: Call, reply: Reply, wanted: Wanted = Wanted()) -> str | None:
