@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 from infranode_eval.generator import leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.drift import Drift, drift_of
-from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements, version_after
+from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements
 from infranode_eval.generator.reviews import agreement, read_reviews
 from infranode_eval.generator.templates import core_version
 from infranode_eval.generator.verify import Source, counted
@@ -39,7 +39,7 @@ from infranode_eval.infranode.recording import Recorder, read_recording
 from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
-from lm_eval_task.dataset import load_tasks
+from lm_eval_task.dataset import load_tasks, version_after
 from lm_eval_task.errors import BenchError, DataError, IncompleteError, UsageError
 from lm_eval_task.records import Task, read_tasks
 from lm_eval_task.tools import data_file, read_tools

@@ -8,6 +8,7 @@ Usage:
   python3 report.py --format json > report.json   everything the tables show, proportions 0-1
   python3 report.py --format csv > runs.csv       one row per run; --table categories: one per run and category
   python3 report.py --set core                    only runs over this set of tasks
+  python3 report.py --common-rows                 runs over several versions of a set, over the rows that all hold
   python3 report.py --compare A.json B.json       task by task: what flipped, and is that more than chance?
   python3 report.py --task resource_key-koeln-road-events    question, gold; each model's reply, reading, verdict
   python3 report.py --confusion results/a.json    which tool was called where another was right
@@ -35,6 +36,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_harness_output, read_json
+from infranode_eval.reports.common import over_common_rows
 from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.conformance import check_file
@@ -74,6 +76,8 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, task by task")
     described.add_argument("--common", action="store_true", help="with --compare: over the tasks that both hold, where "
                                                                  "their sets differ")
+    described.add_argument("--common-rows", action="store_true", help="over the tasks that all runs of one suite, mode "
+                                                                      "and set-up hold with equal question and gold")
     described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
     described.add_argument("--confusion", action="store_true", help="gold tool × called tool, for each run")
     described.add_argument("--gate", metavar="CONDITION", action="append",
@@ -122,7 +126,7 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
 
 
 _GOES_WITH = {"write": ("rescore",), "common": ("compare",), "max_drop": ("gate_against", "gate"),
-              "published": ("report",), "table": ("report",),
+              "published": ("report",), "table": ("report",), "common_rows": ("report",),
               "set": ("report", "compare", "gate", "gate_against", "html", "plots"),
               "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against", "html", "plots")}
 _FOR_PROGRAMS = {"csv": ("report", "compare", "confusion"), "json": ("report", "compare", "confusion", "task")}
@@ -152,6 +156,12 @@ def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[st
     """(the runs of all files, what was left out and why)."""
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say)
+    if options.common_rows:
+        runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
+        summaries, unknown = over_common_rows(runs, sets, tools, options.set)
+        for line in unknown:
+            _say(f"left out: {line}")
+        return summaries, left_out + unknown
     summaries, left_out = read_each(_files(options), lambda file: summaries_of(file, tools, sets), _say)
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]

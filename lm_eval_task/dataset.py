@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,9 +54,29 @@ def retirement_of(task: Task, path: object = None) -> Retirement | None:
     return Retirement(date, reason)
 
 
+_MARK = "+r"     # core-2026-12+r3-2026-12-05: three core rows are retired, the last on that day
+
+
+def version_after(version: str, tasks: Iterable[Task]) -> str:
+    """The version of a set whose core rows are retired as `tasks` says: "core-2026-12" → "core-2026-12+r3-2026-12-05".
+
+    Equal retirements give equal names, whatever the name was before.
+    """
+    found = [mark for task in tasks if task.set == "core" and (mark := retirement_of(task)) is not None]
+    base = version.partition(_MARK)[0]
+    return f"{base}{_MARK}{len(found)}-{max(mark.date for mark in found)}" if found else base
+
+
 def in_use(tasks: Sequence[Task]) -> tuple[Task, ...]:
     """The tasks that are not retired."""
     return tuple(task for task in tasks if retirement_of(task) is None)
+
+
+def retired_in(which: str, path: str | Path | None = None) -> int:
+    """How many rows of a set are left out of every load. Raise DataError as `load_tasks` does."""
+    path = data_file("tasks.jsonl") if path is None else path
+    chosen = choose(read_tasks(path), which, path)
+    return len(chosen) - len(in_use(chosen))
 
 
 def choose(tasks: Sequence[Task], which: str, path: object = None) -> tuple[Task, ...]:

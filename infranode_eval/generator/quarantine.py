@@ -13,10 +13,8 @@ from typing import Any
 
 from infranode_eval.generator.drift import Drift
 from infranode_eval.generator.output import counts, hashes
-from lm_eval_task.dataset import Retirement, retirement_of
+from lm_eval_task.dataset import Retirement, retirement_of, version_after
 from lm_eval_task.records import Task
-
-_MARK = "+r"     # core-2026-12+r3-2026-12-05: three core rows are retired, the last on that day
 
 
 def retirements(tasks: Iterable[Task], drift: Drift) -> dict[str, Retirement]:
@@ -48,16 +46,6 @@ def retired_meta(meta: Mapping[str, Any], tasks: Sequence[Task]) -> dict[str, An
     version = version_after(str(meta.get("version", "")), tasks)
     return {**meta, "version": version, "counts": counts(tasks),
             "hashes": {**meta.get("hashes", {}), **hashes(tasks)}, "retired": dict(sorted(out_of_use.items()))}
-
-
-def version_after(version: str, tasks: Iterable[Task]) -> str:
-    """The version of a set whose core rows are retired as `tasks` says: "core-2026-12" → "core-2026-12+r3-2026-12-05".
-
-    Equal retirements give equal names, whatever the name was before.
-    """
-    found = [mark for task in tasks if task.set == "core" and (mark := retirement_of(task)) is not None]
-    base = version.partition(_MARK)[0]
-    return f"{base}{_MARK}{len(found)}-{max(mark.date for mark in found)}" if found else base
 
 
 def carried_over(tasks: Iterable[Task], old: Iterable[Task]) -> tuple[Task, ...]:

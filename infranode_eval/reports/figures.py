@@ -76,6 +76,7 @@ class Summary:
     fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
     truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
     without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
+    version: of the set, None where it is not known.
     """
 
     run: Run
@@ -96,6 +97,7 @@ class Summary:
     warnings: tuple[str, ...]
     tally: Tally | None = None
     steadiness: Steadiness | None = None
+    version: str | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -135,7 +137,7 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         hard=_hard(run.rows, known, tasks) if ids and ids <= tasks.keys() else None,
         outcomes=outcomes, fates=_fates(run.rows, outcomes),
         shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
-        steadiness=steadiness_of(run.rows) if repeats > 1 else None)
+        steadiness=steadiness_of(run.rows) if repeats > 1 else None, version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
 
