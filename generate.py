@@ -39,7 +39,7 @@ from infranode_eval.infranode.recording import Recorder, read_recording
 from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
-from lm_eval_task.dataset import load_tasks, version_after
+from lm_eval_task.dataset import in_use, load_tasks
 from lm_eval_task.errors import BenchError, DataError, IncompleteError, UsageError
 from lm_eval_task.records import Task, read_tasks
 from lm_eval_task.tools import data_file, read_tools
@@ -177,10 +177,12 @@ def _generate(chosen: argparse.Namespace) -> int:
     rows.check_rows([task.to_json() for task in found.tasks])
     leaks = leakage.shares(found.tasks, tools)
     print("\n".join(leakage.table(leaks)), file=sys.stderr)
-    meta = {"version": version_after(core_version(), found.tasks), "seed": chosen.seed, "source": connection.described,
+    meta = {"version": core_version(), "seed": chosen.seed, "source": connection.described,
             "counts": output.counts(found.tasks), "hashes": {**output.hashes(found.tasks), "tools": tools.fingerprint},
             "dropped": dropped, "leakage": leaks,
             "review": agreement([task for task in found.tasks if task.set == "core"])}
+    if len(in_use(found.tasks)) < len(found.tasks):
+        meta = retired_meta(meta, found.tasks)
     output.write(path, found.tasks, meta)
     total = ", ".join(f"{name} {row['all']}" for name, row in meta["counts"].items())
     print(f"{path}: {len(found.tasks)} tasks ({total}), checked against: {connection.level}")
