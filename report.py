@@ -52,7 +52,7 @@ from infranode_eval.reports.page import html_page, page_path, write_page
 from infranode_eval.reports.plots import write_plots
 from infranode_eval.reports.published import published_section, read_published
 from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
-from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.sections import report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.results import write_result
@@ -203,6 +203,8 @@ def draw(options: argparse.Namespace) -> int:
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     if not found and not left_out:
         raise DataError(f"no result file holds a run over the set {options.set}")
+    for line in version_notes(e.summary for e in found):
+        _say(line)
     written = write_plots(found, Path(options.plots)) if options.plots else []
     if page is not None:
         write_page(page, html_page(found, left_out, prices.as_of))
