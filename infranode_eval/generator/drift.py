@@ -24,6 +24,7 @@ from infranode_eval.generator.verify import (
     structure_of,
     wanted_of,
 )
+from infranode_eval.harmless import clean
 from infranode_eval.infranode.client import utc_day
 from lm_eval_task.dataset import retirement_of
 from lm_eval_task.errors import IncompleteError, InfraError, ProviderError, RateLimitedError, RefusedRequestError
@@ -79,7 +80,7 @@ class Answers:
         try:
             found = self._ask(request)
         except RefusedRequestError as error:
-            found = Refusal(f"wrong call: {error.status} {error.sub or ''}".rstrip())
+            found = Refusal(f"wrong call: {error.status} {_short(error.sub or '')}".rstrip())
         except (InfraError, RateLimitedError) as error:
             self._bear(error)
             return Silence(_words(error))
@@ -94,7 +95,13 @@ class Answers:
 
 
 def _words(error: ProviderError) -> str:
-    return f"HTTP {error.status} {error.sub or ''}".rstrip() if error.status else f"no answer ({error.sub})"
+    said = _short(error.sub or "")
+    return f"HTTP {error.status} {said}".rstrip() if error.status else f"no answer ({said})"
+
+
+def _short(value: Any) -> str:
+    """Whatever a stranger's answer holds in place of a code, as one short harmless line."""
+    return clean(str(value))[:60]
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +189,8 @@ class _Look:
         return _state(self.reply.status, self.reply.source_status, shape(self.reply.data))
 
 
-def _state(status: int, source_status: str | None, found: str) -> str:
-    return " ".join([str(status), *([source_status] if source_status else []), found])
+def _state(status: int, source_status: Any, found: str) -> str:
+    return " ".join([str(status), *([_short(source_status)] if source_status else []), found])
 
 
 def _finding(task: Task, answers: Answers, remembered: Remembered | None) -> Finding | None:
@@ -229,7 +236,7 @@ def _look(call: Call, proof: Mapping[str, Any], wanted: Wanted, answers: Answers
     problem = problem_of(call, reply, wanted)
     if problem in _PASSING and _upstream_failed(reply):
         return _Look(call, request, proof, reply, silent=f"{prefix}{problem}")
-    return _Look(call, request, proof, reply, prefix + problem if problem else None)
+    return _Look(call, request, proof, reply, prefix + _short(problem) if problem else None)
 
 
 def _upstream_failed(reply: Reply) -> bool:

@@ -98,7 +98,8 @@ def _enum(name: str, before: Iterable[str], paths: Mapping[str, Any], described:
     """The enum of a query parameter of the path that ends so, if the description has one."""
     for path, item in paths.items():
         operation = item.get("get") if isinstance(item, dict) and path.endswith(end) else None
-        for row in operation.get("parameters", ()) if isinstance(operation, dict) else ():
+        rows = operation.get("parameters") if isinstance(operation, dict) else None
+        for row in rows if isinstance(rows, list) else ():
             row = _resolved(row, described)
             values = _resolved(row.get("schema"), described).get("enum")
             if row.get("name") == parameter and isinstance(values, list):

@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from infranode_eval.generator.drift import Drift, by_subject, drift_of
 from infranode_eval.generator.verify import shape
+from infranode_eval.generator.watch import watch_json, watch_markdown
 from infranode_eval.infranode import facts
 from infranode_eval.infranode.client import Answer, Client
 from infranode_eval.infranode.snapshot import Snapshot
@@ -191,6 +194,35 @@ def test_of_a_retired_pair_both_sides_must_hold_again() -> None:
     assert watch(*twins, api=one).of("back") == []
     both = {**one, "/cities/bonn/parking": answer(PAYLOAD)}
     assert [f.task_id for f in watch(*twins, api=both).of("back")] == ["a", "b"]
+
+
+def json_of(*names: str) -> st.SearchStrategy[Any]:
+    """Any JSON, built from these names."""
+    leaves = st.one_of(st.none(), st.booleans(), st.integers(), st.sampled_from(["ok", "error", "bonn", "\x1b[2J", ""]))
+    return st.recursive(leaves, lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(names), inner, max_size=4)), max_leaves=12)
+
+
+JSON = json_of("payload", "stations", "eva", "evas", "data", "city", "source_status", "highlights", "data_types",
+               "type", "covered_cities", "water", "slug", "coverage")
+PATHS = st.dictionaries(st.sampled_from(["/cities/{slug}/x\x1b", "/cities/{slug}/care", "/x/compare", "/pois"]),
+                        json_of("get", "parameters", "schema", "enum", "$ref", "name"))
+EVERY_KIND = [
+    task("weather", WEATHER), task("board", BOARD), task("compare", COMPARE, ROWS, None), task("broad", OVERVIEW),
+    task("topic", OVERVIEW, phrasing="availability-2"), task("river", PARKING, phrasing="water-level-1"),
+    task("stations", STATIONS, then=[BOARD.to_json()]), task("off", PARKING, None, "not_covered", "not_covered"),
+    task("cities", Call("list_cities")), task("accept", WEATHER, accept=((PARKING,), (COMPARE,)))]
+
+
+@given(data=JSON, meta=JSON, document=st.one_of(JSON, st.fixed_dictionaries({"paths": PATHS})))
+@settings(max_examples=300, deadline=None)
+def test_whatever_the_api_turns_into_the_watch_goes_on_and_its_report_is_harmless(data: Any, meta: Any,
+                                                                                  document: Any) -> None:
+    reply = Answer("/x", 200, {"data": data, "meta": meta}, "2026-12-05")
+    drift = drift_of(EVERY_KIND, lambda request: reply, lambda path: document, TOOLS, lambda done, total: None)
+    head = {"file": "t", "version": None, "source": {"level": "server"}}
+    assert "\x1b" not in watch_markdown(drift, head) + "".join(f.reason for f in drift.findings)
+    watch_json(drift, head)
 
 
 # --- a source that is down --------------------------------------------------------------------------------------------
