@@ -8,6 +8,7 @@ Usage:
   python3 report.py --format json > report.json   everything the tables show, proportions 0-1
   python3 report.py --format csv > runs.csv       one row per run; --table categories: one per run and category
   python3 report.py --set core                    only runs over this set of tasks
+  python3 report.py --common-rows                 runs over several versions of a set, over the rows that all hold
   python3 report.py --compare A.json B.json       task by task: what flipped, and is that more than chance?
   python3 report.py --sealed PUBLIC.json SEALED.json   one model over public and sealed tasks (--sha256: of the sealed)
   python3 report.py --task resource_key-koeln-road-events    question, gold; each model's reply, reading, verdict
@@ -39,6 +40,7 @@ from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_harness_output, read_json
 from infranode_eval.reports.arms import arms_sections
+from infranode_eval.reports.common import over_common_rows
 from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.conformance import check_file
@@ -64,7 +66,7 @@ from infranode_eval.reports.plots import write_plots
 from infranode_eval.reports.published import published_section, read_published
 from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
-from infranode_eval.reports.sections import item_sections, report_sections
+from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.results import write_result
@@ -91,6 +93,8 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--sealed", nargs=2, metavar=("PUBLIC", "SEALED"), help="one model over public and sealed "
                                                                                    "tasks")
     described.add_argument("--sha256", metavar="HASH", help="with --sealed: of the sealed file, as it was published")
+    described.add_argument("--common-rows", action="store_true", help="over the tasks that all runs of one suite, mode "
+                                                                      "and set-up hold with equal question and gold")
     described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
     described.add_argument("--items", action="store_true", help="each task: share of the models that are right, and "
                                                                 "whether it tells good from weak")
@@ -141,7 +145,7 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
             "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw}[view]
 
 
-_GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",),
+_GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",), "common_rows": ("report",),
               "max_drop": ("gate_against", "gate"), "published": ("report",), "table": ("report",),
               "set": ("report", "compare", "items", "gate", "gate_against", "html", "plots"),
               "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots")}
@@ -173,6 +177,12 @@ def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[st
     """(the runs of all files, what was left out and why, what reads their replies once more)."""
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say)
+    if options.common_rows:
+        runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
+        summaries, unknown = over_common_rows(runs, sets, tools, options.set)
+        for line in unknown:
+            _say(f"left out: {line}")
+        return summaries, left_out + unknown, look_again(tools, sets)
     summaries, left_out = read_each(_files(options), lambda file: summaries_of(file, tools, sets), _say)
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
@@ -214,6 +224,8 @@ def draw(options: argparse.Namespace) -> int:
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     if not found and not left_out:
         raise DataError(f"no result file holds a run over the set {options.set}")
+    for line in version_notes(e.summary for e in found):
+        _say(line)
     written = write_plots(found, Path(options.plots)) if options.plots else []
     if page is not None:
         write_page(page, html_page(found, left_out, prices.as_of))

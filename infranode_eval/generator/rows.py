@@ -10,8 +10,7 @@ from typing import Any
 from infranode_eval.generator.build import Candidate
 from infranode_eval.generator.leakage import searches, solved
 from infranode_eval.generator.reviews import Review, merged
-from infranode_eval.generator.templates import phrasings
-from infranode_eval.generator.verify import Source, Verdict, Wanted, wanted_of
+from infranode_eval.generator.verify import Source, Verdict, wanted_of
 from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
@@ -109,23 +108,6 @@ def _break_pairs(kept: dict[str, Task]) -> list[tuple[str, str]]:
 def _finished(task: Task, hard: bool, reviews: Sequence[Review]) -> Task:
     extra = {**task.extra, **({"hard": True} if hard else {}), **merged(task, reviews)}
     return replace(task, extra={name: extra[name] for name in _FIELDS if name in extra})
-
-
-def broken(tasks: Sequence[Task], source: Source, progress: Progress) -> list[tuple[str, str]]:
-    """(task_id, reason) of each task of an existing file whose gold or accept no longer holds."""
-    source.prefetch(tasks, progress)
-    found = []
-    for task in tasks:
-        verdict = source.check(task, _wanted_by_phrasing(task))
-        if verdict.problem is not None:
-            found.append((task.task_id, verdict.problem))
-        found += [(task.task_id, f"accept {index}: {reason}") for index, reason in verdict.useless.items()]
-    return found
-
-
-def _wanted_by_phrasing(task: Task) -> Wanted:
-    phrasing = phrasings().get(task.extra.get("phrasing", ""))
-    return wanted_of(task, phrasing.topic, phrasing.water) if phrasing else wanted_of(task)
 
 
 def check_rows(rows: Sequence[Mapping[str, Any]]) -> None:

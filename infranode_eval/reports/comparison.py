@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.reports.archive import Row, Run
-from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
+from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
 from infranode_eval.statistics import (
     Interval,
@@ -221,20 +221,15 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
     theirs = {row.task_id for row in second.rows}
     ids = [key for key in dict.fromkeys(row.task_id for row in first.rows) if key in theirs]
     if common and differing(first, second, ("tasks",)):
-        questions = [_tasks(run, sets) for run in (first, second)]
-        ids = [key for key in ids if _asks_the_same(questions[0].get(key), questions[1].get(key))]
+        questions = [tasks_of(run, sets) for run in (first, second)]
+        ids = [key for key in ids if asks_the_same(questions[0].get(key), questions[1].get(key))]
     if not ids:
         raise DataError(f"{pair} have no task in common")
     return ids
 
 
-def _asks_the_same(one: Task | None, other: Task | None) -> bool:
-    """The same question with the same right answers: a changed gold makes another task."""
-    return one is not None and other is not None \
-        and (one.question, one.alternatives) == (other.question, other.alternatives)
-
-
-def _tasks(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
+def tasks_of(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
+    """The tasks that a run was asked. Raise DataError where they are not known."""
     known = set_of(run, sets)
     tasks = known.tasks if known else run.tasks
     if not tasks:

@@ -80,6 +80,7 @@ class Summary:
     truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
     without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
     robustness, abstention: of runs over these sets only.
+    version: of the set, None where it is not known.
     """
 
     run: Run
@@ -102,6 +103,7 @@ class Summary:
     steadiness: Steadiness | None = None
     robustness: Robustness | None = None
     abstention: Abstention | None = None
+    version: str | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -144,7 +146,8 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(run.rows) if repeats > 1 else None,
         robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
-        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None)
+        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None,
+        version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
 

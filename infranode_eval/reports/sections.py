@@ -81,7 +81,8 @@ def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> l
     groups = grouped(summaries)
     sections = [_group_section(group, inside, look) for group, inside in groups]
     if len(groups) > 1:
-        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason([g for g, _ in groups]),)))
+        notes = (_split_reason([g for g, _ in groups]), *version_notes([s for _, inside in groups for s in inside]))
+        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=notes))
     return sections
 
 
@@ -89,6 +90,24 @@ def item_sections(summaries: Iterable[Summary], look: Look | None = None) -> lis
     """Every task of each group as an item, those that look broken before them."""
     return [Section(_title(group), (*items_tables(inside, look), *every_item_table(inside)),
                     tuple(note for note in [items_note(inside)] if note)) for group, inside in grouped(summaries)]
+
+
+def version_notes(summaries: Iterable[Summary]) -> list[str]:
+    """A line for each set of which runs over several versions are there, since those have no common rank."""
+    sets: dict[tuple[str, str], dict[str, list[Summary]]] = {}
+    for summary in summaries:
+        group = group_of(summary)
+        if summary.dataset:
+            sets.setdefault((group.suite, summary.dataset), {}).setdefault(group.tasks, []).append(summary)
+    return [f"NOT RANKED TOGETHER: {len(versions)} versions of the set {name}: "
+            f"{' and '.join(_version_words(tasks, inside) for tasks, inside in versions.items())}; report.py "
+            "--common-rows restricts the runs to the rows that all of them hold, and ranks them over those"
+            for (_, name), versions in sets.items() if len(versions) > 1]
+
+
+def _version_words(tasks: str, inside: Sequence[Summary]) -> str:
+    version = inside[0].version or "a version that no --tasks file holds"
+    return f"{version} (tasks {tasks}, {len(inside)} run{'s' if len(inside) > 1 else ''})"
 
 
 def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:

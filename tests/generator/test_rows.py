@@ -111,10 +111,3 @@ def test_a_cap_holds_per_set_and_category_and_keeps_pairs_together(most: int) ->
 
 def test_without_a_cap_everything_stays() -> None:
     assert rows.capped(CORE, None) == CORE
-
-
-def test_a_file_that_no_longer_holds_lists_its_broken_tasks() -> None:
-    tasks = confirmed(asking()).tasks
-    assert rows.broken(tasks, asking(), lambda done, total: None) == []
-    found = rows.broken(tasks, asking(gone("/wuppertal/unemployment")), lambda done, total: None)
-    assert found == [("resource_key-wuppertal-unemployment", "source_status no_data")]
