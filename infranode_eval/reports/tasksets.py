@@ -47,7 +47,7 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
         if all(t.set is None for t in tasks):
             name = "own tasks"
         hash_ = tasks_fingerprint(tasks)
-        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, buckets))
+        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, buckets=buckets))
     return tuple(found.values())
 
 
