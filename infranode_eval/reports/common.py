@@ -48,7 +48,8 @@ def over_common_rows(runs: Iterable[Run], sets: Sequence[TaskSet], tools: Toolse
         families.setdefault(key, []).append(asked)
     if only and not families and not left_out:
         raise DataError(f"no result file holds a run over the set {only}")
-    return [summary for family in families.values() for summary in _restricted_family(family, tools)], left_out
+    buckets = {key: bucket for known in sets for key, bucket in known.buckets.items()}
+    return [summary for family in families.values() for summary in _restricted_family(family, buckets, tools)], left_out
 
 
 def _asked(run: Run, sets: Sequence[TaskSet], summary: Summary) -> Asked:
@@ -60,10 +61,10 @@ def _asked(run: Run, sets: Sequence[TaskSet], summary: Summary) -> Asked:
         known.name if known else summary.dataset or "unknown set"
 
 
-def _restricted_family(family: Sequence[Asked], tools: Toolset) -> list[Summary]:
+def _restricted_family(family: Sequence[Asked], buckets: Mapping[str, str], tools: Toolset) -> list[Summary]:
     common = _common_tasks(family)
     if common:
-        return _summaries(family, common, tools)
+        return _summaries(family, common, buckets, tools)
     by_name: dict[str, list[Asked]] = {}
     for asked in family:
         by_name.setdefault(asked[2], []).append(asked)
@@ -73,7 +74,7 @@ def _restricted_family(family: Sequence[Asked], tools: Toolset) -> list[Summary]
         if not common:
             paths = ", ".join(run.path for run, _, _ in inside)
             raise DataError(f"{paths}: these runs over the set {name} have no row in common; name fewer files")
-        found += _summaries(inside, common, tools)
+        found += _summaries(inside, common, buckets, tools)
     return found
 
 
@@ -84,10 +85,11 @@ def _common_tasks(family: Sequence[Asked]) -> dict[str, Task]:
             if all(asks_the_same(task, tasks.get(key)) for tasks in others)}
 
 
-def _summaries(family: Sequence[Asked], common: Mapping[str, Task], tools: Toolset) -> list[Summary]:
+def _summaries(family: Sequence[Asked], common: Mapping[str, Task], buckets: Mapping[str, str],
+               tools: Toolset) -> list[Summary]:
     names = [name for _, _, name in family]
     name = next((n for n in _NAMES if n in names), names[0])
-    known = TaskSet(name, tasks_fingerprint(common.values()), common)
+    known = TaskSet(name, tasks_fingerprint(common.values()), common, buckets=buckets)
     if all(len(tasks) == len(common) for _, tasks, _ in family):
         return [summarise(_restricted(run, known), (known,), tools) for run, _, _ in family]
     shown = f"{name}, common rows"

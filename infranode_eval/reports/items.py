@@ -15,7 +15,7 @@ from statistics import fmean
 
 from infranode_eval.reports.archive import Run
 from infranode_eval.reports.figures import Summary
-from infranode_eval.reports.ranks import UNRANKED
+from infranode_eval.reports.ranks import is_unranked
 from lm_eval_task.records import Call, Score, Task
 
 FEWEST = 3          # models that an analysis needs
@@ -63,7 +63,7 @@ def models_of(summaries: Iterable[Summary]) -> dict[str, list[Summary]]:
     tasks: tuple[str, ...] | None = None
     for summary in summaries:
         if summary.run.baseline or summary.run.failed or summary.budget_limited or summary.tally is None \
-                or summary.dataset in UNRANKED:
+                or is_unranked(summary.dataset):
             continue
         tasks = tasks or summary.tally.task_ids
         if set(summary.tally.task_ids) == set(tasks):

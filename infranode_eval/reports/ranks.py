@@ -54,13 +54,18 @@ def reasons_outside(summaries: Sequence[Summary]) -> list[str | None]:
 def _reason(summary: Summary) -> str | None:
     if summary.run.baseline:
         return "baseline"
-    if summary.dataset in UNRANKED:
+    if is_unranked(summary.dataset):
         return "set"
     if summary.tally is None or summary.strict.get("ability") is None:
         return "numbers"
     if summary.run.failed:
         return "incomplete"
     return "budget" if summary.budget_limited else None
+
+
+def is_unranked(dataset: str | None) -> bool:
+    """Is this a set with tables of its own? Also where a remark stands behind its name."""
+    return (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:

@@ -17,7 +17,7 @@ from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import every_item_table, items_note, items_tables
-from infranode_eval.reports.ranks import UNRANKED, other_orders, tier_notes, tiers
+from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, tiers
 from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
@@ -119,7 +119,7 @@ def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
 
 
 def _place(group: Group) -> tuple[bool, Group]:
-    return group.dataset.partition(" ")[0] in UNRANKED, group
+    return is_unranked(group.dataset), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:

@@ -31,8 +31,8 @@ class TaskSet:
     name: str
     fingerprint: str
     tasks: Mapping[str, Task]
-    buckets: Mapping[str, str] = field(default_factory=dict)
     version: str | None = None
+    buckets: Mapping[str, str] = field(default_factory=dict)
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -53,7 +53,7 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
             if all(t.set is None for t in tasks):
                 name = "own tasks"
             hash_ = tasks_fingerprint(tasks)
-            found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, buckets, version))
+            found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, version, buckets))
     return tuple(found.values())
 
 

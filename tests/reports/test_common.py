@@ -79,7 +79,7 @@ def test_every_number_is_that_of_a_run_that_was_asked_the_common_rows_only(versi
                                      toolset)
     direct = summarise(run("a", common, wrong, failed), [task_set(common)], toolset)
     one = restricted[0]
-    for name in ("strict", "answered", "interval", "method", "categories", "hard", "outcomes", "fates", "shares",
+    for name in ("strict", "answered", "interval", "method", "categories", "difficulty", "outcomes", "fates", "shares",
                  "profile", "tally", "task_count", "repeats", "macro"):
         assert getattr(one, name) == getattr(direct, name), name
     assert (one.run.n, one.run.failed, one.run.hashes) == (direct.run.n, 1, direct.run.hashes)

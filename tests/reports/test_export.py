@@ -19,7 +19,7 @@ from lm_eval_task.records import Reply, Score, tasks_fingerprint
 def summaries(make_result, answer, demo_tasks):
     """Two comparable runs, one with failures, and one with repeats in native mode."""
     buckets = {t.task_id: ("hard", "easy", "medium")[i % 3] for i, t in enumerate(demo_tasks)}
-    core = TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets)
+    core = TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets=buckets)
 
     def failing(task):
         return Score.failure("infra_error", "x") if task.category == "routing_named" else Reply.from_text(answer(task))

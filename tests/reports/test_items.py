@@ -46,7 +46,7 @@ def summary(make_result) -> Callable[..., Summary]:
         reply = header.pop("reply", replier(RIGHT.get(model, "") if right is None else right))
         value = make_result(reply, tasks=asked, model=model, **header)
         known = TaskSet("core", tasks_fingerprint(asked), {t.task_id: t for t in asked},
-                        dict.fromkeys((t.task_id for t in asked), "easy"))
+                        buckets=dict.fromkeys((t.task_id for t in asked), "easy"))
         return summarise(run_from_json(value, f"r/{model}.json"), [known])
 
     return make

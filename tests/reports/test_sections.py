@@ -19,7 +19,7 @@ from lm_eval_task.records import Reply, Score, tasks_fingerprint
 def core(demo_tasks):
     """Every third task is hard, but one of which nothing is known."""
     buckets = {t.task_id: ("hard", "easy", "medium")[i % 3] for i, t in enumerate(demo_tasks[:-1])}
-    return TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets)
+    return TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets=buckets)
 
 
 @pytest.fixture
