@@ -2,6 +2,8 @@
 
 Pure: rows in, numbers out. A reply with calls has called; a text that asks back has asked; any other readable text has
 refused. What `expect` says moves this matrix only, never call_match: there every reply without a call is alike.
+A town outside the registry measures a policy: nobody can know the registry from the tools, so calling, looking it up
+and refusing all make sense. It stands among the categories and in no class.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ GOLDS = ("call", "ask", "refuse")
 DONE = ("call", "ask", "refuse", "unreadable", "failure")
 CATEGORIES = {"abroad": "refuse", "city_outside": "refuse", "no_such_data": "refuse", "action": "refuse",
               "city_missing": "ask", "type_missing": "ask", "call_control": "call"}
+POLICY = "city_outside"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +61,18 @@ def abstention_of(rows: Sequence[Row], tasks: Mapping[str, Task]) -> Abstention 
     known = [(row, gold) for row in rows if (gold := gold_of(row, tasks.get(row.task_id))) is not None]
     if not known or any(row.score.outcome == UNKNOWN for row, _ in known):
         return None
+    categories = _lines(known, [row.category for row, _ in known])
+    known = [(row, gold) for row, gold in known if row.category != POLICY]
     verdicts = [is_right(gold, row.score) for row, gold in known]
     clusters = [_cluster(row, tasks.get(row.task_id)) for row, _ in known]
     drawn = len(set(clusters)) < len(clusters)
     golds = [gold for _, gold in known]
     shares = {gold: _share([i for i, g in enumerate(golds) if g == gold], verdicts, clusters)
               for gold in GOLDS if gold in golds}
-    balanced = ability_interval([float(v) for v in verdicts], golds, clusters if drawn else None)
-    categories = [row.category for row, _ in known]
-    return Abstention(_lines(known, verdicts, golds, shares), _lines(known, verdicts, categories, categories), shares,
-                      balanced if len(shares) == len(GOLDS) else None, drawn)
+    classes = _lines(known, golds)
+    balanced = ability_interval([float(v) for v in verdicts], golds, clusters if drawn else None) \
+        if len(shares) == len(GOLDS) else None
+    return Abstention({gold: classes[gold] for gold in shares}, categories, shares, balanced, drawn)
 
 
 def gold_of(row: Row, task: Task | None) -> str | None:
@@ -89,10 +94,8 @@ def done_of(score: Score) -> str:
 
 
 def is_right(gold: str, score: Score) -> bool:
-    """call: the right call; ask: asked without calling; refuse: a readable text without a call."""
-    if gold == "call":
-        return bool(score.call_match)
-    return done_of(score) in (("ask",) if gold == "ask" else ("ask", "refuse"))
+    """call: the right call; ask: asked without calling; refuse: a readable text without a call, or what is accepted."""
+    return done_of(score) == "ask" if gold == "ask" else bool(score.call_match)
 
 
 def _cluster(row: Row, task: Task | None) -> str:
@@ -108,14 +111,14 @@ def _share(places: Iterable[int], verdicts: Sequence[bool], clusters: Sequence[s
     return clustered_proportion(together, right)
 
 
-def _lines(known: Sequence[tuple[Row, str]], verdicts: Sequence[bool], keys: Sequence[str],
-           order: Iterable[str]) -> dict[str, Line]:
-    """A line for each of `order`; keys: what each row belongs to."""
+def _lines(known: Sequence[tuple[Row, str]], keys: Sequence[str]) -> dict[str, Line]:
+    """A line for each key, in the order in which they occur; keys: what each row belongs to."""
     found: dict[str, Line] = {}
-    for key in dict.fromkeys(order):
-        inside = [i for i, k in enumerate(keys) if k == key]
-        done = Counter(done_of(known[i][0].score) for i in inside)
-        found[key] = Line(known[inside[0]][1], {name: done[name] for name in DONE}, sum(verdicts[i] for i in inside))
+    for key in dict.fromkeys(keys):
+        inside = [known[i] for i, k in enumerate(keys) if k == key]
+        done = Counter(done_of(row.score) for row, _ in inside)
+        found[key] = Line(inside[0][1], {name: done[name] for name in DONE},
+                          sum(is_right(gold, row.score) for row, gold in inside))
     return found
 
 

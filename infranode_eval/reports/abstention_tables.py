@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from infranode_eval.reports.abstention import DONE, GOLDS, POLICIES, Abstention, Line, Policy
+from infranode_eval.reports.abstention import DONE, GOLDS, POLICIES, POLICY, Abstention, Line, Policy
 from infranode_eval.reports.figures import Summary
 from infranode_eval.statistics import Interval
 from infranode_eval.tables import ABSENT, FEW, Column, Table, limits, percent
@@ -14,6 +14,8 @@ _MEANING = ("call right: the right call (call_match); ask right: asked back with
             "text without a call; balanced: unweighted mean of the three; a failure is not right")
 _EXPECT = ("done: a reply with calls has called, a text with the label asks has asked, any other readable text has "
            "refused; what a task expects instead of a call moves this table only, never call_match")
+_POLICY = (f"{POLICY} measures a policy, for no tool text says which towns there are: it counts in no class, and is right "
+           "without a call or with a look into the list of cities")
 
 
 def abstention_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
@@ -23,7 +25,8 @@ def abstention_tables(summaries: Sequence[Summary], names: Sequence[str]) -> lis
         return []
     return [_overview(shown),
             _lines("Gold × done, rows", "gold", [(name, found.classes) for name, _, found in shown], (_EXPECT,)),
-            _lines("By category, rows", "category", [(name, found.categories) for name, _, found in shown], ())]
+            _lines("By category, rows", "category", [(name, found.categories) for name, _, found in shown],
+                   (_POLICY,))]
 
 
 def _overview(runs: Sequence[tuple[str, Summary, Abstention]]) -> Table:

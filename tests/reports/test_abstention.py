@@ -6,13 +6,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infranode_eval.reports.ability import ability_interval
-from infranode_eval.reports.abstention import CATEGORIES, POLICIES, abstention_of, done_of, is_right
+from infranode_eval.reports.abstention import CATEGORIES, POLICIES, POLICY, abstention_of, done_of, is_right
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.export import report_csv, report_json
 from infranode_eval.reports.figures import Summary, summarise
@@ -120,6 +121,19 @@ def test_expect_moves_the_matrix_and_never_call_match(summary):
     found = summary(lambda t: REFUSE)
     assert found.strict["call_match"] == 0.75
     assert (found.abstention.classes["ask"].right, found.abstention.classes["refuse"].right) == (0, 10)
+
+
+def test_a_town_outside_the_registry_is_a_policy_and_counts_in_no_class(summary):
+    """Two readers who saw prompt and tools only called directly in 53 of 54 such questions: that is no mistake."""
+    looked = Reply.from_text('{"name": "list_cities", "arguments": {}}')
+    outside = [task(POLICY, number) for number in range(4)]
+    asked = (*TASKS, *(replace(t, accept=((Call("list_cities"),),)) for t in outside))
+    done = {POLICY: (looked, REFUSE, ASK, CALL), **REPLIES}
+    found = summary(lambda t: done[t.category][int(t.task_id[-1])], asked).abstention
+    assert found.classes == summary().abstention.classes and found.balanced == summary().abstention.balanced
+    line = found.categories[POLICY]
+    assert (line.gold, tuple(line.done.values()), line.right) == ("refuse", (2, 1, 1, 0, 0), 3)
+    assert summary(lambda t: REFUSE, tuple(outside)).abstention.balanced is None
 
 
 def test_every_expectation_has_categories():
