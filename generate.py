@@ -22,8 +22,8 @@ import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 
 from infranode_eval.generator import abstain, leakage, output, rows
 from infranode_eval.generator.build import candidates
+from infranode_eval.generator.connection import Wish, connect
 from infranode_eval.generator.drift import Drift, drift_of
 from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements
 from infranode_eval.generator.reviews import agreement, read_reviews
@@ -38,9 +39,7 @@ from infranode_eval.generator.robust import robust_tasks
 from infranode_eval.generator.templates import core_version, read_phrasings
 from infranode_eval.generator.verify import Source, counted
 from infranode_eval.generator.watch import watch_json, watch_markdown
-from infranode_eval.infranode import facts
-from infranode_eval.infranode.client import BASE_URL, CONTACT, Client
-from infranode_eval.infranode.recording import Recorder, read_recording
+from infranode_eval.infranode.client import BASE_URL, CONTACT
 from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
@@ -111,75 +110,17 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return chosen
 
 
-# --- where answers come from ------------------------------------------------------------------------------------------
-
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    """A client, what a check against it proves, how the meta file names it, and how to close it."""
-
-    client: Client
-    level: str
-    described: dict[str, Any]
-    close: Callable[[], None]
+def _wish(chosen: argparse.Namespace) -> Wish:
+    return Wish(chosen.source, chosen.replay, chosen.record, chosen.base_url, chosen.rps, chosen.contact)
 
 
-def _connect(chosen: argparse.Namespace) -> _Connection:
-    if chosen.replay:
-        recording = read_recording(chosen.replay)
-        client = Client(recording.base_url, rps=None, retries=0, transport=recording.transport())
-        level = "snapshot" if recording.level == "snapshot" else "recording"
-        made_at = {"recorded": recording.level, "base_url": recording.base_url}
-        return _Connection(client, level, {"level": level, **made_at}, client.close)
-    if chosen.source == "snapshot":
-        transport, level, base_url = Snapshot().transport(), "snapshot", BASE_URL
-        described = {"level": level, "state": facts.DEFAULT_STATE, "world_hash": facts.world_hash()}
-    else:
-        transport, level, base_url = None, _level_at(chosen.base_url), chosen.base_url
-        described = {"level": level, "base_url": base_url}
-    return _recorded(chosen, transport, level, base_url, described)
-
-
-def _recorded(chosen: argparse.Namespace, transport: Any, level: str, base_url: str,
-              described: dict[str, Any]) -> _Connection:
-    """A client of the live API or of the snapshot, with a recorder in between if one is wished for."""
-    settings: dict[str, Any] = {"rps": chosen.rps, "contact": chosen.contact}
-    if level == "snapshot":
-        settings = {"rps": None, "today": _snapshot_day}
-    recorder = None
-    if chosen.record:
-        today = {"today": _snapshot_day} if level == "snapshot" else {}
-        recorder = Recorder(chosen.record, level, base_url, **today)
-        transport = recorder.around(transport)
-    client = Client(base_url, transport=transport, **settings)
-
-    def close() -> None:
-        client.close()
-        if recorder is not None:
-            recorder.close()
-
-    return _Connection(client, level, described, close)
-
-
-def _snapshot_day() -> str:
-    return facts.raw()["clock"]["local"][:10]
-
-
-def _level_at(base_url: str) -> str:
-    """Only the public address is "live"; a server elsewhere says itself if it is our own model, else it is "server"."""
-    if base_url.rstrip("/") == BASE_URL:
-        return "live"
-    with Client(base_url, rps=None, retries=0) as client:
-        answer = client.get("/cities")
-    return "snapshot" if "infranode-snapshot" in answer.headers.get("server", "") else "server"
-
-
-# --- the two jobs -----------------------------------------------------------------------------------------------------
+# --- the jobs -----------------------------------------------------------------------------------------------------
 
 def _generate(chosen: argparse.Namespace) -> int:
     tools, path, reviews = read_tools(), _out(chosen), read_reviews()
     wanted = rows.capped(candidates(chosen.seed), chosen.max_per_category)
     wanted = rows.balanced(wanted) if chosen.balanced else wanted
-    connection = _connect(chosen)
+    connection = connect(_wish(chosen))
     try:
         source = Source(connection.client.get, connection.level)
         found = rows.confirmed(wanted, source, _progress)
@@ -222,7 +163,7 @@ def _verify(chosen: argparse.Namespace) -> int:
     path, tools = _checked_file(chosen), read_tools()
     tasks = load_tasks(tools, "all", path, retired=True)
     _check_targets(chosen, path)
-    connection = _connect(chosen)
+    connection = connect(_wish(chosen))
     snapshot = Snapshot()
     try:
         drift = drift_of(tasks, connection.client.get, connection.client.document, tools, _progress,
@@ -324,7 +265,7 @@ def _sealed(chosen: argparse.Namespace) -> int:
     secret = secrets.token_hex(16)
     own = read_phrasings(Path(chosen.phrasings)) if chosen.phrasings else None
     wanted = sealed.sealed_candidates(secret, own)
-    connection = _connect(chosen)
+    connection = connect(_wish(chosen))
     try:
         found = rows.confirmed(wanted, Source(connection.client.get, connection.level), _progress)
     finally:

@@ -14,8 +14,8 @@ _MEANING = ("call right: the right call (call_match); ask right: asked back with
             "text without a call; balanced: unweighted mean of the three; a failure is not right")
 _EXPECT = ("done: a reply with calls has called, a text with the label asks has asked, any other readable text has "
            "refused; what a task expects instead of a call moves this table only, never call_match")
-_POLICY = (f"{POLICY} measures a policy, for no tool text says which towns there are: it counts in no class, and is right "
-           "without a call or with a look into the list of cities")
+_POLICY = (f"{POLICY} measures a policy, for no tool text says which towns there are: it counts in no class, and is "
+           "right without a call or with a look into the list of cities")
 
 
 def abstention_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
