@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -23,9 +24,11 @@ def test_the_embedded_model_proves_consistency_on_its_own_day() -> None:
 
 def test_our_model_behind_an_address_is_still_our_model() -> None:
     with LoopbackServer(Snapshot()) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
         connection = connect(Wish("live", base_url=server.base_url, rps=1000))
         assert connection.level == "snapshot"
         connection.close()
+        server.shutdown()
 
 
 def test_the_public_address_is_live_without_a_request() -> None:
