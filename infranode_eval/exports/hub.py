@@ -69,7 +69,7 @@ def split_name(task: Task, split: str | None) -> str:
     """Sets that measure keep their name; the extended set is known by its splits."""
     if split is not None and task.set in (None, "extended"):
         return split
-    return task.set or "all"
+    return task.set or "tasks"
 
 
 def row_of(task: Task, material: Material) -> dict[str, Any]:
@@ -119,7 +119,7 @@ def card(parts: Mapping[str, Sequence[Task]], material: Material) -> str:
     sizes = "\n".join(f"| {name} | {len(tasks)} | {_PURPOSE.get(name, 'your own tasks')} |"
                       for name, tasks in parts.items())
     first = row_of(next(iter(parts.values()))[0], material)
-    return text.format(header=_header(parts, material), version=material.meta.get("version", "unknown"), sizes=sizes,
+    return text.format(header=_header(parts), version=material.meta.get("version", "unknown"), sizes=sizes,
                        task_columns=_documented(TASK_COLUMNS), tool_columns=_documented(TOOL_COLUMNS),
                        example=json.dumps(first, ensure_ascii=False, indent=1))
 
@@ -133,26 +133,22 @@ def _documented(columns: Mapping[str, tuple[str, str]]) -> str:
     return "\n".join(f"| `{name}` | {dtype} | {meaning} |" for name, (dtype, meaning) in columns.items())
 
 
-def _header(parts: Mapping[str, Sequence[Task]], material: Material) -> str:
+def _header(parts: Mapping[str, Sequence[Task]]) -> str:
     total = sum(map(len, parts.values()))
     size = "n<1K" if total < 1000 else "1K<n<10K"
     lines = ["license: apache-2.0", "language:", "- de", "task_categories:", "- text-generation", "size_categories:",
              f"- {size}", "pretty_name: InfraNode tool calls, German", "tags:", "- tool-calling", "- function-calling",
              "- benchmark", "- german", "configs:", "- config_name: tasks", "  default: true", "  data_files:"]
     lines += [line for name in parts for line in (f"  - split: {name}", f"    path: data/{name}.parquet")]
-    lines += ["- config_name: tools", "  data_files:", "  - split: all", "    path: tools/tools.parquet"]
-    lines += ["dataset_info:", *_info("tasks", TASK_COLUMNS, {name: len(tasks) for name, tasks in parts.items()}),
-              *_info("tools", TOOL_COLUMNS, {"all": len(material.tools.tools)})]
+    lines += ["- config_name: tools", "  data_files:", "  - split: tools", "    path: tools/tools.parquet"]
+    lines += ["dataset_info:", *_info("tasks", TASK_COLUMNS), *_info("tools", TOOL_COLUMNS)]
     return "\n".join(lines)
 
 
-def _info(name: str, columns: Mapping[str, tuple[str, str]], counts: Mapping[str, int]) -> Iterable[str]:
+def _info(name: str, columns: Mapping[str, tuple[str, str]]) -> Iterable[str]:
     yield from (f"- config_name: {name}", "  features:")
     for column, (dtype, _) in columns.items():
         yield from (f"  - name: {column}", f"    dtype: {dtype}")
-    yield "  splits:"
-    for split, count in counts.items():
-        yield from (f"  - name: {split}", f"    num_examples: {count}")
 
 
 def _licence() -> bytes:
