@@ -86,9 +86,12 @@ def test_rows_without_a_sentence_are_left_out_and_counted(material: Make) -> Non
 
 
 def test_openai_takes_every_row(material: Make) -> None:
-    pydantic, chat = need("pydantic"), pytest.importorskip("openai.types.chat")
-    said = pydantic.TypeAdapter(list[chat.ChatCompletionMessageParam])
-    offered = pydantic.TypeAdapter(list[chat.ChatCompletionToolParam])
+    need("openai")
+    from openai.types import chat
+    from pydantic import TypeAdapter
+
+    said = TypeAdapter(list[chat.ChatCompletionMessageParam])
+    offered = TypeAdapter(list[chat.ChatCompletionToolParam])
     for row in rows(sft.exported(material("sft-openai"))):
         said.validate_python(row["messages"])
         offered.validate_python(row["tools"])
