@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,9 @@ from lm_eval_task.records import tasks_fingerprint
 FORMATS: Mapping[str, str] = {
     "sft-openai": "sft", "sft-trl": "sft", "dpo": "preferences", "hf": "hub", "verifiers": "environment",
     "inspect": "inspect_task"}
+_NEEDS = {"mode": ("sft-openai", "sft-trl", "dpo"), "results": ("dpo",),       # flags that mean nothing elsewhere
+          "allow_contamination": ("sft-openai", "sft-trl", "dpo", "verifiers")}
+_BUILDS = ("verify", "record", "replay", "max_per_category")                   # flags of the other jobs
 MANIFEST = "export.json"      # in the folder: what was exported, and which files are ours to replace
 
 
@@ -52,9 +55,19 @@ def order_of(chosen: argparse.Namespace) -> Order | None:
         raise UsageError(f"export format {chosen.export!r} does not exist; expected one of {', '.join(FORMATS)}")
     if not chosen.out:
         raise UsageError(f"--export {chosen.export} needs --out DIR")
+    _check_flags(chosen, given)
     tasks = Path(chosen.tasks) if chosen.tasks else None
     return Order(chosen.export, Path(chosen.out), tasks, chosen.split, chosen.set, chosen.mode, tuple(chosen.results),
                  chosen.force, chosen.allow_contamination)
+
+
+def _check_flags(chosen: argparse.Namespace, given: Sequence[str]) -> None:
+    for flag in given:
+        if chosen.export not in _NEEDS.get(flag, (chosen.export,)):
+            raise UsageError(f"--{flag.replace('_', '-')} goes with --export {' or '.join(_NEEDS[flag])}")
+    for flag in _BUILDS:
+        if getattr(chosen, flag, None):
+            raise UsageError(f"--export writes the tasks as they are; leave out --{flag.replace('_', '-')}")
 
 
 def export(order: Order) -> list[str]:

@@ -14,7 +14,7 @@ from infranode_eval.reports.archive import find_results, is_harness_output, read
 from infranode_eval.results import read_result
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import score_reply
-from lm_eval_task.prompt import messages
+from lm_eval_task.prompt import messages, prompt_fingerprint
 from lm_eval_task.records import Reply, Task, canonical_json
 from lm_eval_task.tools import Toolset
 
@@ -56,11 +56,18 @@ class Pairs:
             self.left_out["files of lm-eval, which keep no message as received"] += 1
             return
         result = read_result(path)
-        if result["mode"] != self._mode or result["hashes"].get("tools") != self._tools.fingerprint:
-            self.left_out["files of another mode or other tools"] += 1
+        if not self._same_prompt(result):
+            self.left_out["files of another mode, other tools or another prompt"] += 1
             return
         for task, reply, row in self._wrong_replies(result["rows"]):
             self._add(task, reply, f"{result['model']}: {row['outcome']}")
+
+    def _same_prompt(self, result: Mapping[str, Any]) -> bool:
+        """Did the model see what the pair's prompt says? An arm or shuffled tools are another prompt."""
+        changed = [result["settings"].get(name) for name in ("arm", "shuffle_tools")]
+        hashes = {"tools": self._tools.fingerprint, "prompt": prompt_fingerprint(self._mode, self._tools)}
+        return result["mode"] == self._mode and all(value is None for value in changed) and all(
+            result["hashes"].get(name) == value for name, value in hashes.items())
 
     def _wrong_replies(self, rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Task, Reply, Mapping[str, Any]]]:
         """Rows that were wrong when they were stored and are wrong for the current scorer and row, too."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from lm_eval_task.prompt import messages
 from lm_eval_task.records import Call, Reply, Score, Task, read_tasks
 from lm_eval_task.tools import Toolset, read_tools
 
+_UNREADABLE = '{"error": {"code": "not_sent", "message": "the call cannot be read"}}'    # each call gets its answer
 METRICS = ("parsed", "tool_match", "args_match", "request_match")
 
 
@@ -147,9 +149,9 @@ def _environment_class() -> type:
             answers = [self._world.answer(call) for call in made]
             state["played"] = [*state.get("played", ()), *answers]
             ids = [call.id for call in state["trajectory"][-1]["completion"][-1].tool_calls or ()]
-            if len(ids) == len(answers):
+            if ids:
                 return [{"role": "tool", "tool_call_id": at, "content": text}
-                        for at, text in zip(ids, answers, strict=True)]
+                        for at, text in zip_longest(ids, answers[:len(ids)], fillvalue=_UNREADABLE)]
             return [{"role": "user", "content": "\n".join(f"Ergebnis von {call}: {text}"
                                                           for call, text in zip(made, answers, strict=True))}]
 

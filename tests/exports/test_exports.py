@@ -90,6 +90,10 @@ def test_a_manifest_cannot_name_files_outside_its_folder(run: Run, tmp_path: Pat
     (("--export", "sft-trl", "--out", "a", "--set", "core"), "would put what measures into it"),
     (("--export", "dpo", "--out", "a", "--results", "none.json"), "does not exist"),
     (("--export", "inspect", "--out", "a", "--split", "dev"), "holds no task for --export inspect --split dev"),
+    (("--export", "hf", "--out", "a", "--mode", "native"), "--mode goes with --export sft-openai or sft-trl or dpo"),
+    (("--export", "hf", "--out", "a", "--results", "x.json"), "--results goes with --export dpo"),
+    (("--export", "hf", "--out", "a", "--allow-contamination"), "--allow-contamination goes with"),
+    (("--export", "hf", "--out", "a", "--verify"), "leave out --verify"),
     ((), "--tasks goes with --export"),
 ])
 def test_what_cannot_be_meant_is_one_line_and_writes_nothing(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from trial_data import ABSTAINING
 
 from infranode_eval.exports import loopholes
-from infranode_eval.exports.rewards import REWARDS
+from infranode_eval.exports.rewards import REWARDS, WEIGHTS
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.prompt import MODES
 from lm_eval_task.records import Task
@@ -73,3 +76,17 @@ def test_the_table_has_a_row_for_every_policy(capsys: pytest.CaptureFixture[str]
 def test_an_unknown_flag_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert loopholes.main(["--set", "mars"]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_documented_table_is_the_measured_one() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "exports.md").read_text("utf-8")
+    shown = re.search(r"<!-- loopholes -->\n(.*)<!-- /loopholes -->", text, re.DOTALL)[1]
+    table = loopholes.loophole_table(CORE, TOOLS, "prompt", "")
+    cells = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in shown.splitlines()[2:]]
+    assert cells == list(table.rows)
+
+
+def test_the_documented_weights_are_those_of_the_code() -> None:
+    text = (Path(__file__).resolve().parents[2] / "docs" / "exports.md").read_text("utf-8")
+    shown = dict(re.findall(r"^\| (right|nearly|silent|wrong) \| ([−\d.]+)", text, re.MULTILINE))
+    assert {name: float(value.replace("−", "-")) for name, value in shown.items()} == WEIGHTS

@@ -18,7 +18,7 @@ from infranode_eval.exports import preferences, sft
 from infranode_eval.exports.material import Material, for_training
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import score_reply
-from lm_eval_task.prompt import messages
+from lm_eval_task.prompt import messages, prompt_fingerprint
 from lm_eval_task.records import Call, Reply, Score, Task
 from lm_eval_task.tools import Toolset, read_tools
 
@@ -110,8 +110,13 @@ def test_native_calls_with_unreadable_arguments_have_no_place_in_a_chat_template
     assert "1 left out: replies without a text or a readable tool call" in notes
 
 
-@pytest.mark.parametrize("header", [{"mode": "native"}, {"hashes": {"tasks": "x", "tools": "y", "prompt": "z"}}])
-def test_a_run_in_another_mode_or_with_other_tools_gives_none(
+HASHES = {"tools": TOOLS.fingerprint, "prompt": prompt_fingerprint("prompt", TOOLS)}
+
+
+@pytest.mark.parametrize("header", [
+    {"mode": "native"}, {"hashes": {**HASHES, "tools": "x"}}, {"hashes": {**HASHES, "prompt": "x"}},
+    {"settings": {"arm": "english"}}, {"settings": {"shuffle_tools": 1}}])
+def test_a_run_whose_model_saw_another_prompt_gives_none(
         material: Make, stored: Callable[..., str], header: dict[str, Any]) -> None:
     with pytest.raises(DataError, match="no wrong reply to any of the .* chosen tasks in 1 result files"):
         pairs(material, stored(lambda task: Reply.from_text(WRONG), **header))
