@@ -42,24 +42,26 @@ def shaped(task: Task, score: Score, tools: Toolset) -> float:
         return WEIGHTS["silent"]
     if not score.tool_match or score.outcome not in _NEARLY:
         return WEIGHTS["wrong"]
-    return WEIGHTS["nearly"] * max(_right_share(score.calls, expected, tools) for expected in task.alternatives)
+    shares = [_right_share(score.calls, expected, tools) for expected in task.alternatives]
+    best = max((share for share in shares if share is not None), default=None)
+    return WEIGHTS["wrong"] if best is None else WEIGHTS["nearly"] * best
 
 
 # Faults of a reply that calls the right tools and no other; a call too many is never nearly right.
 _NEARLY = frozenset(("wrong_args", "missing_args", "hallucinated_arg", "type_error", "missing_calls"))
 
 
-def _right_share(calls: Sequence[Call], expected: Sequence[Call], tools: Toolset) -> float:
+def _right_share(calls: Sequence[Call], expected: Sequence[Call], tools: Toolset) -> float | None:
     """How much of one alternative of the gold the calls hold, 0 to below 1.
 
     One call beside one: the arguments that are right, of all that either has. Several: the calls that are right, of
-    those expected; 0 if any call is beside the gold.
+    those expected. None where a call is missing and another one is wrong: that is near to nothing.
     """
     if len(calls) == len(expected) == 1:
         return _argument_share(calls[0], expected[0], tools)
     partners = pairing(lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
-    if len(calls) < len(expected) and None in partners:
-        return 0.0
+    if len(calls) != len(expected) and None in partners:
+        return None
     return sum(partner is not None for partner in partners) / max(len(expected), 1)
 
 

@@ -41,6 +41,16 @@ def test_training_takes_the_split_train_without_what_a_measuring_row_asks(materi
     assert found.notes == ("1 left out: a row that measures asks the same question",)
 
 
+def test_a_question_of_the_split_test_does_not_train_either(material: Make, dataset: Path) -> None:
+    before = for_training(material("sft-trl")).tasks
+    asked = next(task.question for task in TASKS if SPLITS.get(task.task_id) == "test")
+    rows = [json.loads(line) for line in dataset.read_text("utf-8").splitlines()]
+    twin = next(row for row in rows if row["task_id"] == before[0].task_id)
+    twin["question"] = asked
+    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert [t.task_id for t in for_training(material("sft-trl")).tasks] == [t.task_id for t in before[1:]]
+
+
 def test_dev_may_be_exported_for_choosing_between_runs(material: Make) -> None:
     found = for_training(material("sft-trl", split="dev"))
     assert {t.task_id for t in found.tasks} == {i for i, split in SPLITS.items() if split == "dev"}

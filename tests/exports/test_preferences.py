@@ -110,6 +110,19 @@ def test_native_calls_with_unreadable_arguments_have_no_place_in_a_chat_template
     assert "1 left out: replies without a text or a readable tool call" in notes
 
 
+@pytest.mark.parametrize(("right", "stored_as"), [(True, False), (False, True)])
+def test_a_reply_must_have_been_wrong_and_be_wrong_today(
+        material: Make, stored: Callable[..., str], answer: Callable[[Task], str], right: bool, stored_as: bool) -> None:
+    first = for_training(material("dpo")).tasks[0]
+    path = Path(stored(only_first(material, Reply.from_text(answer(first) if right else WRONG))))
+    result = json.loads(path.read_text("utf-8"))
+    result["rows"][0]["call_match"] = stored_as
+    path.write_text(json.dumps(result), "utf-8")
+    rows, notes = pairs(material, str(path))
+    assert first.task_id not in {row["task_id"] for row in rows}
+    assert ("1 left out: replies that the task as it is now takes for right" in notes) == right
+
+
 HASHES = {"tools": TOOLS.fingerprint, "prompt": prompt_fingerprint("prompt", TOOLS)}
 
 

@@ -19,6 +19,7 @@ KEY = Call("get_city_resource", {"slug": "koeln", "resource": "charging"})
 WEATHER = Call("weather", {"slug": "koeln"})
 ONE = Task("one", "Wie viele Ladesäulen hat Köln?", (KEY,))
 TWO = Task("two", "Wetter in Köln, und die Quellen?", (WEATHER, Call("sources")))
+THREE = Task("three", "Wetter in Köln, die Quellen und die Städte?", (WEATHER, Call("sources"), Call("list_cities")))
 NONE = Task("none", "Buch mir ein Zimmer.", ())
 EITHER = Task("either", "?", (KEY,), ((WEATHER,),))
 
@@ -52,6 +53,9 @@ WORTH = [
     (TWO, called(Call("pois", {"slug": "koeln", "type": "school"})), WRONG, "neither of two"),
     (TWO, called(WEATHER, WEATHER), WRONG, "one of two, twice"),
     (TWO, called(Call("weather", {"slug": "bonn"}), Call("sources")), NEARLY / 2, "both tools, one of them right"),
+    (TWO, called(Call("weather", {"slug": "bonn"})), WRONG, "one missing, the other wrong"),
+    (THREE, called(WEATHER, Call("sources")), NEARLY * 2 / 3, "two of three"),
+    (THREE, called(WEATHER, Call("get_city", {"slug": "koeln"})), WRONG, "one of three, and one beside"),
     (NONE, "Das kann ich nicht.", RIGHT, "a refusal where none is right"),
     (NONE, called(WEATHER), WRONG, "a call where none is right"),
     (NONE, "", SILENT, "an empty reply is no refusal"),
@@ -77,7 +81,7 @@ CALLS = st.builds(Call, st.sampled_from([*TOOLS.by_name, "x"]),
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(CALLS, max_size=4), st.sampled_from([ONE, TWO, NONE, EITHER]))
+@given(st.lists(CALLS, max_size=4), st.sampled_from([ONE, TWO, THREE, NONE, EITHER]))
 def test_partial_credit_is_small_and_never_paid_where_no_call_is_right(calls: list[Call], task: Task) -> None:
     score = score_reply(task, Reply.from_text(called(*calls) if calls else "nein"), TOOLS)
     earned = shaped(task, score, TOOLS)
