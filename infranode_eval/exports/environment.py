@@ -72,6 +72,6 @@ reply and 0 for any other. `shaped`:
 | --- | ---: |
 {weights}
 
-`nearly` is multiplied by the share of the arguments (or calls) that are right; `wrong` is a wrong tool, a call too many
-or too few, or a call where none is right.
+`nearly` is multiplied by the share of the arguments (or calls) that are right; `wrong` is a wrong tool, a call too many,
+a call missing beside one that is wrong, or a call where none is right.
 """

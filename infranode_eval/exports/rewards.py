@@ -20,7 +20,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType({
     "right": 1.0,           # call_match, a right refusal included
     "nearly": 0.1,          # × the share of the gold that is right, where the tools are right and some of the rest
     "silent": 0.0,          # no call, or none that can be read, where a call is right; also a failure (empty reply)
-    "wrong": -0.25,         # a wrong tool, a call too many or too few, a call where none is right
+    "wrong": -0.25,         # a wrong tool, a call too many, one missing beside a wrong one, any where none is right
 })
 
 Reward = Callable[[Task, Score, Toolset], float]

@@ -112,7 +112,8 @@ def test_native_calls_with_unreadable_arguments_have_no_place_in_a_chat_template
 
 @pytest.mark.parametrize(("right", "stored_as"), [(True, False), (False, True)])
 def test_a_reply_must_have_been_wrong_and_be_wrong_today(
-        material: Make, stored: Callable[..., str], answer: Callable[[Task], str], right: bool, stored_as: bool) -> None:
+        material: Make, stored: Callable[..., str], answer: Callable[[Task], str], right: bool, stored_as: bool
+        ) -> None:
     first = for_training(material("dpo")).tasks[0]
     path = Path(stored(only_first(material, Reply.from_text(answer(first) if right else WRONG))))
     result = json.loads(path.read_text("utf-8"))

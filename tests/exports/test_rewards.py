@@ -71,6 +71,15 @@ def test_what_a_reply_earns(task: Task, text: str, worth: float, why: str) -> No
     assert exact(task, score, TOOLS) == float(worth == RIGHT)
 
 
+def test_a_near_call_beside_one_that_cannot_be_read_is_not_near() -> None:
+    message = {"role": "assistant", "content": None, "tool_calls": [
+        {"id": text, "type": "function", "function": {"name": "get_city_resource", "arguments": text}}
+        for text in (json.dumps(dict(wrong_key().arguments)), '{"slug": "koe')]}
+    score = score_reply(ONE, Reply(message, "tool_calls"), TOOLS, "native")
+    assert (score.outcome, score.tool_match, len(score.calls)) == ("malformed_call", True, 1)
+    assert shaped(ONE, score, TOOLS) == WRONG
+
+
 def test_a_right_call_beats_a_near_one_and_that_beats_silence_and_that_beats_a_wrong_one() -> None:
     assert RIGHT > NEARLY > SILENT > WRONG
 
