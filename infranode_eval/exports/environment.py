@@ -21,9 +21,10 @@ VERIFIERS = ">=0.3,<0.4"      # the last versions with `load_environment`; as in
 def exported(material: Material) -> Exported:
     """pyproject.toml, README.md and the module with its rows. Needs no optional package to be written."""
     material = for_training(material, LEARNABLE)
-    learn, judge = (material.in_split(split) for split in LEARNABLE)
-    if not (learn and judge):
-        learn, judge = material.tasks, ()
+    judge = material.in_split("dev") if material.order.split in (None, "all") else ()
+    learn = tuple(task for task in material.tasks if task not in judge)
+    if not learn:
+        learn, judge = judge, ()
     inside = {"__init__.py": (DATA / "exports" / "verifiers" / "__init__.py").read_bytes(),
               "tools.json": _json(material.tools.to_json()), "train.jsonl": lines_of(learn).encode()}
     if judge:
@@ -72,6 +73,6 @@ reply and 0 for any other. `shaped`:
 | --- | ---: |
 {weights}
 
-`nearly` is multiplied by the share of the arguments (or calls) that are right; `wrong` is a wrong tool, a call too many,
-a call missing beside one that is wrong, or a call where none is right.
+`nearly` is multiplied by the share of the arguments (or calls) that are right; `wrong` is a wrong tool, a call too
+many, a call missing beside one that is wrong, or a call where none is right.
 """

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from needs import need
-from trial_data import SPLITS, maker
+from trial_data import SPLITS, TASKS, maker
 
 from infranode_eval.exports import environment
 from infranode_eval.exports.material import Exported, Material
@@ -52,6 +52,12 @@ def test_one_split_alone_is_what_is_learned_from(material: Make) -> None:
     made = environment.exported(material("verifiers", split="dev"))
     assert "infranode_tools_de/dev.jsonl" not in made.files
     assert made.notes == ("3 rows to learn from, 0 to evaluate on",)
+
+
+def test_what_the_flag_lets_in_is_learned_from_and_dev_stays_for_evaluation(material: Make) -> None:
+    made = environment.exported(material("verifiers", split="all", contaminate=True))
+    dev = sum(split == "dev" for split in SPLITS.values())
+    assert made.notes == (f"{len(TASKS) - dev} rows to learn from, {dev} to evaluate on",)
 
 
 def test_the_project_file_asks_for_the_versions_of_the_extra(material: Make) -> None:
