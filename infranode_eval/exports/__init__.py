@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -24,50 +24,53 @@ from lm_eval_task.records import tasks_fingerprint
 FORMATS: Mapping[str, str] = {
     "sft-openai": "sft", "sft-trl": "sft", "dpo": "preferences", "hf": "hub", "verifiers": "environment",
     "inspect": "inspect_task"}
-_NEEDS = {"mode": ("sft-openai", "sft-trl", "dpo"), "results": ("dpo",),       # flags that mean nothing elsewhere
+_OWN = ("split", "set", "mode", "results", "allow_contamination")               # flags that only an export has
+_NEEDS = {"mode": ("sft-openai", "sft-trl", "dpo"), "results": ("dpo",),       # and those that only some of them have
           "allow_contamination": ("sft-openai", "sft-trl", "dpo", "verifiers")}
-_BUILDS = ("verify", "record", "replay", "max_per_category")                   # flags of the other jobs
+_OTHERS = ("verify", "watch_report", "retire", "lint", "sealed", "datasheet", "record", "replay", "max_per_category",
+           "balanced", "phrasings")                                            # flags of the other jobs
 MANIFEST = "export.json"      # in the folder: what was exported, and which files are ours to replace
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """The flags of `generate.py --export`."""
+    """The flags of `generate.py --export`; --out, --tasks and --force are there already."""
     flags = parser.add_argument_group("exports", "write the existing tasks in another form; docs/exports.md shows each")
     flags.add_argument("--export", metavar="FORMAT", help=f"one of {', '.join(FORMATS)}; --out names a folder")
-    flags.add_argument("--tasks", metavar="FILE", help="the tasks to export (default: tasks.jsonl of the project)")
     flags.add_argument("--split", choices=(*SPLITS, "all"), help="default: train where the export trains, else all")
     flags.add_argument("--set", choices=(*CHOICES, "full"), help="default: what the format is for")
     flags.add_argument("--mode", choices=MODES, help="native tool calls, or tools and calls as text")
     flags.add_argument("--results", metavar="FILE", nargs="+", default=[], help="dpo: where the wrong replies stand")
-    flags.add_argument("--force", action="store_true", help="replace an earlier export in the folder")
     flags.add_argument(ALLOW, action="store_true", help="let rows that measure into a training export")
 
 
-def order_of(chosen: argparse.Namespace) -> Order | None:
-    """None without --export. Raise UsageError for an unknown format, a missing --out, or flags that lack --export."""
-    given = [flag for flag in ("tasks", "split", "set", "mode", "results", "force", "allow_contamination")
-             if getattr(chosen, flag)]
+def check_flags(chosen: argparse.Namespace) -> None:
+    """Raise UsageError for an unknown format, a missing --out, and flags that do not go together."""
+    given = [flag for flag in _OWN if getattr(chosen, flag)]
     if chosen.export is None:
         if given:
-            raise UsageError(f"--{given[0].replace('_', '-')} goes with --export")
-        return None
+            raise UsageError(f"{_flag(given[0])} goes with --export")
+        return
     if chosen.export not in FORMATS:
         raise UsageError(f"export format {chosen.export!r} does not exist; expected one of {', '.join(FORMATS)}")
     if not chosen.out:
         raise UsageError(f"--export {chosen.export} needs --out DIR")
-    _check_flags(chosen, given)
+    for flag in given:
+        if chosen.export not in _NEEDS.get(flag, (chosen.export,)):
+            raise UsageError(f"{_flag(flag)} goes with --export {' or '.join(_NEEDS[flag])}")
+    for flag in _OTHERS:
+        if getattr(chosen, flag):
+            raise UsageError(f"--export writes the tasks as they are; leave out {_flag(flag)}")
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def order_of(chosen: argparse.Namespace) -> Order:
+    """What checked flags ask for."""
     tasks = Path(chosen.tasks) if chosen.tasks else None
     return Order(chosen.export, Path(chosen.out), tasks, chosen.split, chosen.set, chosen.mode, tuple(chosen.results),
                  chosen.force, chosen.allow_contamination)
-
-
-def _check_flags(chosen: argparse.Namespace, given: Sequence[str]) -> None:
-    for flag in given:
-        if chosen.export not in _NEEDS.get(flag, (chosen.export,)):
-            raise UsageError(f"--{flag.replace('_', '-')} goes with --export {' or '.join(_NEEDS[flag])}")
-    for flag in _BUILDS:
-        if getattr(chosen, flag, None):
-            raise UsageError(f"--export writes the tasks as they are; leave out --{flag.replace('_', '-')}")
 
 
 def export(order: Order) -> list[str]:

@@ -21,7 +21,7 @@ from lm_eval_task.tools import Tool
 TASK_COLUMNS: Mapping[str, tuple[str, str]] = {
     "task_id": ("string", "readable, and never changes"),
     "set": ("string", "core, extended, robust or abstain"),
-    "split": ("string", "train, dev or test; null in sets that only measure"),
+    "split": ("string", "train, dev, test or null"),
     "category": ("string", "what is hard about the task"),
     "question": ("string", "what the model is asked, in German"),
     "expected": ("string", 'JSON: the right calls, a list of {"name", "arguments"}; "[]" means that no call is right'),
@@ -125,7 +125,7 @@ def card(parts: Mapping[str, Sequence[Task]], material: Material) -> str:
 
 
 _PURPOSE = {"core": "measure: the published number", "train": "learn", "dev": "choose between runs",
-            "test": "measure what was trained on train", "extended": "measure: all cities and keys",
+            "test": "measure what was trained on train", "extended": "see: no split takes rows that mix two",
             "robust": "measure: the same questions, written otherwise", "abstain": "measure: when to call nothing"}
 
 

@@ -121,7 +121,7 @@ def for_training(material: Material, splits: Sequence[str] = ("train",)) -> Mate
                                       "measured with this benchmark any more")
     _refuse_measuring(order, wanted)
     marked = [task for task in material.tasks if material.split_of(task) in wanted]
-    _check_marked(marked)
+    _check_marked(marked, material)
     if order.which:
         marked = [task for task in marked if task.set in _sets(order.which)]
     asked = {task.question for task in material.tasks if material.split_of(task) not in LEARNABLE}
@@ -142,11 +142,17 @@ def _refuse_measuring(order: Order, wanted: Iterable[str]) -> None:
                          f"{refused[0]} would put what measures into it ({ALLOW} does so all the same)")
 
 
-def _check_marked(marked: Iterable[Task]) -> None:
+def _check_marked(marked: Iterable[Task], material: Material) -> None:
+    """No split of the meta file makes a row learnable that says of itself that it is not."""
     for task in marked:
+        split, reason = material.split_of(task), None
         if task.set in _MEASURES:
-            raise DataError(f"task {task.task_id} is of set {task.set}, which only measures, but its split is one for "
-                            f"training; mend tasks.meta.json, or add {ALLOW}")
+            reason = f"is of set {task.set}, which only measures"
+        elif split == "train" and "canary" in task.extra:
+            reason = "carries a canary against training"
+        if reason is not None:
+            raise DataError(f"task {task.task_id} {reason}, but its split is {split}; mend the file's .meta.json, or "
+                            f"add {ALLOW}", material.order.tasks)
 
 
 def _with(material: Material, tasks: Sequence[Task], *notes: str) -> Material:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import need
 from trial_data import SPLITS, TASKS, maker
 
 from infranode_eval.exports import environment
@@ -21,6 +20,7 @@ from lm_eval_task.metrics import score_reply
 from lm_eval_task.prompt import messages
 from lm_eval_task.records import Call, Reply, Task
 from lm_eval_task.tools import read_tools
+from tests.needs import need
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOLS = read_tools()

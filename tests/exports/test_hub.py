@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from needs import need
 from trial_data import SPLITS, TASKS, maker
 
 from infranode_eval.exports import hub
 from infranode_eval.exports.material import Material
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import read_tools
+from tests.needs import need
 
 Make = Callable[..., Material]
 

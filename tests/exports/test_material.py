@@ -69,6 +69,15 @@ def test_what_measures_is_refused_for_training(material: Make, more: dict[str, s
     assert "--allow-contamination" in str(caught.value) and "\n" not in str(caught.value)
 
 
+def test_a_row_with_a_canary_that_is_marked_for_training_is_named(material: Make, dataset: Path) -> None:
+    chosen = for_training(material("sft-trl")).tasks[0].task_id
+    rows = [json.loads(line) for line in dataset.read_text("utf-8").splitlines()]
+    next(row for row in rows if row["task_id"] == chosen)["canary"] = "do not train on this row"
+    dataset.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(DataError, match=f"task {chosen} carries a canary against training, but its split is train"):
+        for_training(material("sft-trl"))
+
+
 @pytest.mark.parametrize("name", ["core", "robust"])
 def test_a_measuring_row_that_is_marked_for_training_is_named(
         material: Make, dataset: Path, name: str) -> None:

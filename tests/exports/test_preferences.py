@@ -9,9 +9,6 @@ from typing import Any
 
 import pytest
 from chat_template import TEMPLATE
-from conftest import result_json
-from needs import need
-from tiny_model import make_tiny_model
 from trial_data import maker
 
 from infranode_eval.exports import preferences, sft
@@ -21,6 +18,9 @@ from lm_eval_task.metrics import score_reply
 from lm_eval_task.prompt import messages, prompt_fingerprint
 from lm_eval_task.records import Call, Reply, Score, Task
 from lm_eval_task.tools import Toolset, read_tools
+from tests.conftest import result_json
+from tests.needs import need
+from tests.tiny_model import make_tiny_model
 
 TOOLS = read_tools()
 Make = Callable[..., Material]

@@ -9,8 +9,6 @@ from typing import Any
 
 import pytest
 from chat_template import TEMPLATE
-from needs import need
-from tiny_model import make_tiny_model
 from trial_data import maker
 
 from infranode_eval.exports import sft
@@ -19,6 +17,8 @@ from lm_eval_task.metrics import score_reply
 from lm_eval_task.prompt import MODES, messages
 from lm_eval_task.records import Call, Reply, Task
 from lm_eval_task.tools import Toolset, read_tools
+from tests.needs import need
+from tests.tiny_model import make_tiny_model
 
 TOOLS = read_tools()
 Make = Callable[..., Material]
