@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import pytest
-from trial_data import ABSTAINING
 
 from infranode_eval.exports import loopholes
 from infranode_eval.exports.rewards import REWARDS, WEIGHTS
@@ -18,6 +17,8 @@ from lm_eval_task.tools import read_tools
 TOOLS = read_tools()
 CORE = load_tasks(TOOLS, "core")
 EXTENDED = load_tasks(TOOLS, "extended")
+ABSTAIN = load_tasks(TOOLS, "abstain")
+REFUSALS = tuple(task for task in ABSTAIN if not task.expected)
 BLIND = [name for name in loopholes.policies(TOOLS, "prompt") if name != "never_calls"]
 # Policies that read the city, or draw a tool, hit a gold now and then; by chance alone `exact` pays them for that.
 LUCKY = {"first_tool", "random_tool"}
@@ -27,7 +28,7 @@ def earned(name: str, tasks: tuple[Task, ...], mode: str) -> dict[str, float]:
     return loopholes.earned(loopholes.policies(TOOLS, mode)[name], tasks, TOOLS, mode)
 
 
-ROWS = {"core": CORE, "abstain": ABSTAINING, "core and abstain": CORE + ABSTAINING}
+ROWS = {"core": CORE, "abstain": ABSTAIN, "both": CORE + ABSTAIN, "refusals": REFUSALS, "extended": EXTENDED[::20]}
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -42,11 +43,9 @@ def test_a_blind_policy_earns_no_more_than_one_that_never_calls(name: str, which
 
 
 def test_the_level_of_never_calling_is_nothing_on_calls_and_everything_on_refusals() -> None:
-    refusals = tuple(task for task in ABSTAINING if not task.expected)
     for name in REWARDS:
         assert earned("never_calls", CORE, "prompt")[name] == 0.0
-        assert earned("never_calls", refusals, "prompt")[name] == 1.0
-        assert 0 < earned("never_calls", CORE + refusals, "prompt")[name] < 0.1
+        assert earned("never_calls", REFUSALS, "prompt")[name] == 1.0
 
 
 @pytest.mark.parametrize("tasks", [CORE, EXTENDED], ids=["core", "extended"])
@@ -78,12 +77,12 @@ def test_an_unknown_flag_is_one_line(capsys: pytest.CaptureFixture[str]) -> None
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_documented_table_is_the_measured_one() -> None:
+@pytest.mark.parametrize(("name", "tasks"), [("core", CORE), ("abstain", ABSTAIN)])
+def test_the_documented_table_is_the_measured_one(name: str, tasks: tuple[Task, ...]) -> None:
     text = (Path(__file__).resolve().parents[2] / "docs" / "exports.md").read_text("utf-8")
-    shown = re.search(r"<!-- loopholes -->\n(.*)<!-- /loopholes -->", text, re.DOTALL)[1]
-    table = loopholes.loophole_table(CORE, TOOLS, "prompt", "")
+    shown = re.search(rf"<!-- loopholes {name} -->\n(.*?)<!-- /loopholes -->", text, re.DOTALL)[1]
     cells = [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in shown.splitlines()[2:]]
-    assert cells == list(table.rows)
+    assert cells == list(loopholes.loophole_table(tasks, TOOLS, "prompt", "").rows)
 
 
 def test_the_documented_weights_are_those_of_the_code() -> None:
