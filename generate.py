@@ -10,6 +10,7 @@
     python generate.py --lint                       duplicates, balance, leakage, spelling; exit 1 on a finding
     python generate.py --sealed FILE                a private set of the core's make-up; prints what may be published
     python generate.py --datasheet                  count the numbers of DATASET.md anew
+    python generate.py --export FORMAT --out DIR    write the existing tasks for training, sharing, other harnesses
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
 Exit codes: 0 written (or every gold holds), 1 a gold no longer holds, 2 usage or data, 3 the source did not answer.
@@ -29,6 +30,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
+from infranode_eval import exports
 from infranode_eval.generator import abstain, leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.connection import Wish, connect
@@ -55,7 +57,7 @@ MOST_DROPPED = 0.5      # a source that loses more than this share of the candid
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _arguments(arguments)
-        jobs = {"verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet}
+        jobs = {"export": _export, "verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet}
         return next((job for name, job in jobs.items() if getattr(chosen, name)), _generate)(chosen)
     except BenchError as error:
         print(f"generate: {error}", file=sys.stderr)
@@ -75,12 +77,13 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--verify", action="store_true", help="re-check the file at --tasks or --out; writes nothing "
                                                               "unless asked to")
     parser.add_argument("--tasks", metavar="FILE", help="with --verify: the file to check (default: --out, with "
-                                                        "--retire tasks.jsonl)")
+                                                        "--retire tasks.jsonl); with --export: the file to export")
     parser.add_argument("--watch-report", metavar="FILE", help="with --verify: what moved, as Markdown or, if the name "
                                                                "ends in .json, as JSON")
     parser.add_argument("--retire", action="store_true", help="with --verify: write to --out (default: itself, "
                                                               "with --force) with the rows that moved marked")
-    parser.add_argument("--force", action="store_true", help="with --watch-report, --retire: replace existing files")
+    parser.add_argument("--force", action="store_true", help="with --watch-report, --retire, --export: replace "
+                                                             "existing files")
     parser.add_argument("--lint", action="store_true", help="look at the file at --out as a set of tasks")
     parser.add_argument("--sealed", metavar="FILE", help="write questions that no published file holds")
     parser.add_argument("--phrasings", metavar="FILE", help="with --sealed: private phrasings instead of the public")
@@ -91,7 +94,11 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--base-url", default=BASE_URL, help=f"default: {BASE_URL}")
     parser.add_argument("--rps", type=float, default=1.0, help="requests a second (default: 1)")
     parser.add_argument("--contact", default=CONTACT, help="goes into the User-Agent, e.g. a mail address")
+    exports.add_flags(parser)
     chosen = parser.parse_args(arguments)
+    exports.check_flags(chosen)
+    if chosen.export:
+        return chosen
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")
     if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet))) > 1:
@@ -282,11 +289,18 @@ def _datasheet(chosen: argparse.Namespace) -> int:
     from infranode_eval.generator.datasheet import filled
 
     sheet, path = data_file("DATASET.md"), _out(chosen)
+    if not sheet.exists():
+        raise UsageError(f"--datasheet: there is no {sheet}; it belongs to a checkout of the project")
     meta = json.loads(output.meta_path(path).read_text("utf-8"))
     old = sheet.read_text("utf-8")
     new = filled(old, load_tasks(read_tools(), "all", path), meta)
     sheet.write_text(new, "utf-8")
     print(f"{sheet}: {'counted anew' if new != old else 'is current'}")
+    return 0
+
+
+def _export(chosen: argparse.Namespace) -> int:
+    print("\n".join(exports.export(exports.order_of(chosen))))
     return 0
 
 

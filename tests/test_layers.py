@@ -100,6 +100,7 @@ FORBIDDEN = [
     (("infranode_eval.suites",), ("infranode_eval.runner", *BACKENDS), "a suite talks to any provider"),
     (("infranode_eval.providers",), ("infranode_eval.runner", "infranode_eval.suites", "lm_eval_task.metrics",
      "lm_eval_task.match", "lm_eval_task.parse"), "a provider answers, it does not judge"),
+    (("infranode_eval.exports.rewards",), ("infranode_eval",), "what a verdict earns depends on the verdict only"),
     (("infranode_eval.mutations", "infranode_eval.equivalences"), ("lm_eval_task.match", "lm_eval_task.metrics",
      "lm_eval_task.parse", "lm_eval_task.german"), "what checks the scorer does not use it"),
 ]
@@ -135,6 +136,7 @@ THIRD_PARTY = {
     "jinja2": (("infranode_eval.reports.page",), "lays out the page"),
     "markupsafe": (("infranode_eval.reports.page", "infranode_eval.reports.words"), "comes with jinja2 and escapes"),
     "matplotlib": (("infranode_eval.reports.plots",), "draws pictures"),
+    "inspect_ai": (("infranode_eval.data.exports",), "runs the exported task file"),
 }
 
 
