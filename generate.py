@@ -5,9 +5,10 @@
     python generate.py --replay answers.jsonl       check against a recording, without a network
     python generate.py --source snapshot            check against the embedded offline model of the API
     python generate.py --verify                     re-check an existing file; exit 1 if a gold no longer holds
+    python generate.py --check-datum                which calls hold what each task asks for: is each one decided?
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
-Exit codes: 0 written (or every gold holds), 1 a gold no longer holds, 2 usage or data, 3 the source did not answer.
+Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data, 3 the source did not answer.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
-from infranode_eval.generator import leakage, output, rows
+from infranode_eval.generator import carriers, decisions, leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.reviews import agreement, read_reviews
-from infranode_eval.generator.templates import core_version
+from infranode_eval.generator.templates import core_version, phrasings
 from infranode_eval.generator.verify import Source, counted
 from infranode_eval.infranode import facts
 from infranode_eval.infranode.client import BASE_URL, CONTACT, Client
 from infranode_eval.infranode.recording import Recorder, read_recording
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
+from lm_eval_task import datum
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import BenchError, IncompleteError, UsageError
 from lm_eval_task.tools import data_file, read_tools
@@ -41,6 +43,8 @@ MOST_DROPPED = 0.5      # a source that loses more than this share of the candid
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _arguments(arguments)
+        if chosen.check_datum:
+            return _check_datum(chosen)
         return _verify(chosen) if chosen.verify else _generate(chosen)
     except BenchError as error:
         print(f"generate: {error}", file=sys.stderr)
@@ -58,6 +62,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--record", metavar="FILE", help="write every response of the source to a recording")
     parser.add_argument("--out", metavar="FILE", default=None, help="default: tasks.jsonl of the project")
     parser.add_argument("--verify", action="store_true", help="re-check the file at --out; writes nothing")
+    parser.add_argument("--check-datum", action="store_true",
+                        help="execute every offered call offline and check that each one whose answer holds the datum "
+                             "of a task is decided; writes nothing")
     parser.add_argument("--max-per-category", metavar="N", type=int, help="at most N tasks of each set and category")
     parser.add_argument("--seed", type=int, default=1, help="deals cities to phrasings; the core is fixed (default: 1)")
     parser.add_argument("--base-url", default=BASE_URL, help=f"default: {BASE_URL}")
@@ -157,6 +164,8 @@ def _generate(chosen: argparse.Namespace) -> int:
             "dropped": dropped, "leakage": leaks,
             "review": agreement([task for task in found.tasks if task.set == "core"])}
     output.write(path, found.tasks, meta)
+    if path == data_file("tasks.jsonl"):
+        datum.TABLE.write_text(carriers.text_of(carriers.snapshot_carriers(tools)), "utf-8", newline="\n")
     total = ", ".join(f"{name} {row['all']}" for name, row in meta["counts"].items())
     print(f"{path}: {len(found.tasks)} tasks ({total}), checked against: {connection.level}")
     return 0
@@ -174,6 +183,19 @@ def _verify(chosen: argparse.Namespace) -> int:
         print(f"{task_id}: {reason}")
     print(f"{path}: {len(tasks)} tasks checked against {connection.level}, {len(found)} do not hold")
     return 1 if found else 0
+
+
+def _check_datum(chosen: argparse.Namespace) -> int:
+    path, tools = _out(chosen), read_tools()
+    tasks, table = load_tasks(tools, "all", path), carriers.snapshot_carriers(tools)
+    problems, counts = decisions.problems(tasks, phrasings().values(), table)
+    if carriers.text_of(table) != datum.TABLE.read_text("utf-8"):
+        problems.append(f"{datum.TABLE}: is not what the execution shows; generate.py writes it anew")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    told = ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
+    print(f"{path}: {len(tasks)} tasks, {sum(counts.values())} calls hold what they ask for or might seem to ({told}), "
+          f"{len(problems)} problems")
+    return 1 if problems else 0
 
 
 def _out(chosen: argparse.Namespace) -> Path:

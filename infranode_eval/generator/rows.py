@@ -17,7 +17,7 @@ from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Toolset
 
-_FIELDS = ("then", "phrasing", "pair", "hard", "accept_unverified", "review", "verified")
+_FIELDS = ("then", "phrasing", "datum", "pair", "hard", "accept_unverified", "review", "verified")
 _SETS = ("core", "extended")
 
 Progress = Callable[[int, int], None]
