@@ -8,7 +8,8 @@
     python generate.py --check-datum                which calls hold what each task asks for: is each one decided?
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
-Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data, 3 the source did not answer.
+Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data,
+3 the source did not answer.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import ProviderOptions, Sampling
 from infranode_eval.terminal import Parser
 from lm_eval_task.dataset import load_tasks
+from lm_eval_task.datum import carriers, label_of
 from lm_eval_task.errors import BenchError
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.prompt import MODES, messages
@@ -75,8 +76,13 @@ def checked(task: Task, tools: Toolset) -> Iterator[str]:
 
 
 def check(task: Task, variant: Variant, score: Score, must_score: bool) -> None:
-    """Raise Surprise unless the score has the value, the outcome and the sub-code that the variant asks for."""
+    """Raise Surprise unless the score has the value, the outcome and the sub-code that the variant asks for.
+
+    What scores contains the datum; anything else only if the table of carriers lets its calls contain it.
+    """
     as_it_should = (bool(score.call_match) is must_score
+                    and (must_score or not score.datum_match or score.request_match or may_contain(task, variant))
+                    and (score.datum_match or not must_score)
                     and score.outcome in variant.outcomes
                     and variant.sub in (None, score.sub)
                     and (must_score or score.outcome not in RIGHT | ABSTAINED))
@@ -85,8 +91,19 @@ def check(task: Task, variant: Variant, score: Score, must_score: bool) -> None:
         got = score.outcome + (f"/{score.sub}" if score.sub else "")
         actual = ", ".join(map(str, variant.calls)) or str(dict(variant.reply.message))
         raise Surprise(f"surprise in {task.task_id} ({variant.kind}, {variant.mode} mode): "
-                       f"scored {int(bool(score.call_match))} as {got}, must score {int(must_score)} as {wanted}\n"
+                       f"scored {int(bool(score.call_match))} as {got} with datum_match "
+                       f"{int(bool(score.datum_match))}, must score {int(must_score)} as {wanted}\n"
                        f"  expected: {_shown(task.expected)}\n  actual:   {actual}")
+
+
+def may_contain(task: Task, variant: Variant) -> bool:
+    """No more calls than expected, and each datum of the task stands in the table for one of them, or one of them is
+    a call that may follow the look-up. Places and values of arguments are not looked at."""
+    labels = [label_of(call) for call in variant.calls]
+    following = [label_of(Call.from_json(call)) for call in task.extra.get("then", ())]
+    return (bool(labels) and len(labels) <= max(map(len, task.alternatives)) and task.category != "not_covered"
+            and (bool(set(labels) & set(following)) or all(
+                carriers().labels.get(name, frozenset()) & set(labels) for name in task.extra.get("datum", ["none"]))))
 
 
 def _shown(calls: Sequence[Call] | None) -> str:

@@ -100,20 +100,17 @@ def _follows(task: Task, calls: Sequence[Call], tools: Toolset) -> bool:
 def _holds_all(names: Sequence[str], expected: Sequence[Call], calls: Sequence[Call], tools: Toolset) -> bool:
     """Is every datum that an expected call carries carried by an actual call, for the same city or cities?"""
     table = carriers()
-    needs = [(name, call) for call in expected for name in names
-             if label_of(call) in table.labels.get(name, ()) and call.name in THE_TWELVE]
-    found: dict[int, bool] = {}       # each actual call is checked once, and only if its label fits
-
-    def valid(index: int) -> bool:
-        if index not in found:
-            found[index] = executable(calls[index], tools)
-        return found[index]
-
-    served = {id(call) for _, call in needs}
-    return bool(needs) and all(id(call) in served for call in expected) and all(
-        any(table.hold(name, label_of(actual), cities_of(gold)) and _same_place(actual, gold) and valid(index)
-            for index, actual in enumerate(calls))
-        for name, gold in needs)
+    labels = [label_of(call) for call in calls]
+    for gold in expected:
+        needed = [name for name in names if label_of(gold) in table.labels.get(name, ())]
+        if not needed or gold.name not in THE_TWELVE:
+            return False
+        for name in needed:
+            if not any(label in table.labels[name] and _same_place(call, gold)
+                       and table.hold(name, label, cities_of(gold)) and executable(call, tools)
+                       for call, label in zip(calls, labels, strict=True)):
+                return False
+    return True
 
 
 def executable(call: Call, tools: Toolset) -> bool:

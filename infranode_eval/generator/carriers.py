@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from infranode_eval.generator.datum import NOTHING, Naming, names_in
+from infranode_eval.generator.contents import NOTHING, Naming, names_in
 from infranode_eval.infranode import facts
 from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
@@ -26,7 +26,7 @@ _STOPS = 3      # stops a city whose departures are asked; a stop may be silent
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class Knowledge:
     """What is known about contents beside the answers (data/datum.json).
 
     same_as: sets of names for one and the same datum. declared: label → names that its answer holds in production,
@@ -38,7 +38,7 @@ class Contents:
     declared: Mapping[str, frozenset[str]]
 
     @classmethod
-    def read(cls) -> Contents:
+    def read(cls) -> Knowledge:
         value = read_shipped("datum.json")
         kinds = {key.kind: name for name, key in facts.all_keys().items()} | value["kinds"]["renamed"]
         told_apart = {kind: (field, names) for kind, (field, names) in value["kinds"]["told_apart"].items()}
@@ -75,7 +75,7 @@ def offered(tools: Toolset, slug: str) -> Iterator[Call]:
     yield from (Call("list_cities"), Call("sources"))
 
 
-def executed(ask: Ask, tools: Toolset, contents: Contents, slugs: Iterable[str]) -> Carriers:
+def executed(ask: Ask, tools: Toolset, knowledge: Knowledge, slugs: Iterable[str]) -> Carriers:
     """Execute every offered call for every city. Fields of payloads are facts, so one answer that shows one is enough;
     whether a key answers for a city is a fact, too."""
     labels: dict[str, set[str]] = {}
@@ -84,20 +84,20 @@ def executed(ask: Ask, tools: Toolset, contents: Contents, slugs: Iterable[str])
     for slug in slugs:
         for call in offered(tools, slug):
             label = label_of(call)
-            names = contents.names(label, ask(request_of(call) or ""))
+            names = knowledge.names(label, ask(request_of(call) or ""))
             for name in names:
                 labels.setdefault(name, set()).add(label)
             if any(not name.startswith("availability.") for name in names):
                 answering.setdefault(label, set()).add(slug)
     return _table(labels, {label: frozenset(found) for label, found in answering.items()
-                           if label.startswith("get_city_resource/") and len(found) < len(slugs)}, contents)
+                           if label.startswith("get_city_resource/") and len(found) < len(slugs)}, knowledge)
 
 
-def _table(labels: dict[str, set[str]], only: Mapping[str, frozenset[str]], contents: Contents) -> Carriers:
+def _table(labels: dict[str, set[str]], only: Mapping[str, frozenset[str]], knowledge: Knowledge) -> Carriers:
     """Equal data and the second spelling of a request added, marks of empty lists taken out."""
     for name in [name for name in labels if name.endswith(NOTHING)]:
         _fill(labels, name.removesuffix(NOTHING), labels.pop(name))
-    for same in contents.same_as:
+    for same in knowledge.same_as:
         together = set().union(*(labels.get(name, ()) for name in same))
         labels.update((name, set(together)) for name in same)
     aliases = {tool: f"get_city_resource/{key}" for key, tool in NAMED_TOOLS.items()}
@@ -116,7 +116,7 @@ def _fill(labels: dict[str, set[str]], silent: str, found: set[str]) -> None:
 def snapshot_carriers(tools: Toolset) -> Carriers:
     """The table of the embedded offline model, all cities; takes two seconds."""
     snapshot = Snapshot()
-    return executed(lambda request: snapshot.respond("GET", PREFIX + request).json(), tools, Contents.read(),
+    return executed(lambda request: snapshot.respond("GET", PREFIX + request).json(), tools, Knowledge.read(),
                     [city.slug for city in facts.cities()])
 
 

@@ -54,7 +54,8 @@ class Phrasing:
                         row.get("water"))
         except (KeyError, TypeError) as error:
             raise DataError(f"phrasing {row.get('id') if isinstance(row, dict) else row!r}: {error!r} is missing or "
-                            "wrong; expected id, category, register, text, call or calls, datum, accept, cities") from None
+                            "wrong; expected id, category, register, text, call or calls, datum, accept, cities"
+                            ) from None
         if found.category not in CATEGORIES:
             raise DataError(f"phrasing {found.id}: category {found.category!r} does not exist")
         if found.board not in (None, *BOARDS):

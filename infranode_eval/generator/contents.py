@@ -1,4 +1,4 @@
-"""Datum names: what an answer of the API contains, as "weather.temperature_c" or "stations.stations[].eva".
+"""Contents: the names of the data in an answer of the API, as "weather.temperature_c" or "stations.stations[].eva".
 
 Pure: the JSON of an answer goes in, names come out. A record is recognised by payload.kind wherever it stands (alone,
 in rows of compare, in the highlights of the overview), list items share one name, null and empty values are no datum.
