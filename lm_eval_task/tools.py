@@ -216,7 +216,12 @@ def request_of(call: Call) -> str | None:
     return template.format_map(values)
 
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")      # JSON may hold half a surrogate pair, a URL may not
+
+
 def _executable(parameter: str, value: str) -> bool:
+    if _HALF_PAIR.search(value):
+        return False
     if parameter == "slug":
         return bool(value) and not SLUG_REFUSED.search(value)
     if parameter == "eva":
