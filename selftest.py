@@ -97,13 +97,27 @@ def check(task: Task, variant: Variant, score: Score, must_score: bool) -> None:
 
 
 def may_contain(task: Task, variant: Variant) -> bool:
-    """No more calls than expected, and each datum of the task stands in the table for one of them, or one of them is
-    a call that may follow the look-up. Places and values of arguments are not looked at."""
-    labels = [label_of(call) for call in variant.calls]
-    following = [label_of(Call.from_json(call)) for call in task.extra.get("then", ())]
-    return (bool(labels) and len(labels) <= max(map(len, task.alternatives)) and task.category != "not_covered"
-            and (bool(set(labels) & set(following)) or all(
-                carriers().labels.get(name, frozenset()) & set(labels) for name in task.extra.get("datum", ["none"]))))
+    """Could the answers to the variant's calls contain what the task asks for, by the table of carriers alone?
+
+    No more calls than expected; either one of them may follow the look-up, or each datum stands in the table for one
+    of them, and every place of the gold is named by one of them.
+    """
+    labels = {label_of(call) for call in variant.calls}
+    if not labels or len(variant.calls) > max(map(len, task.alternatives)) or task.category == "not_covered":
+        return False
+    if any(call.to_json() in task.extra.get("then", ()) for call in variant.calls):
+        return True
+    named = {place for call in variant.calls for place in _places(call)}
+    return (all(carriers().labels.get(name, frozenset()) & labels for name in task.extra.get("datum", ["none"]))
+            and (bool(labels & {"list_cities", "sources"})
+                 or all(place in named for call in task.expected for place in _places(call))))
+
+
+def _places(call: Call) -> Iterator[str]:
+    """Cities, station numbers and stop ids among the arguments, in lower case."""
+    for name in ("slug", "cities", "eva", "stop_id"):
+        value = call.arguments.get(name)
+        yield from (part.strip().lower() for part in value.split(",")) if isinstance(value, str) else ()
 
 
 def _shown(calls: Sequence[Call] | None) -> str:

@@ -116,6 +116,8 @@ class Check:
 
     def problems(self, task: Task) -> list[str]:
         """One line each: a datum that the gold lacks, an undecided candidate, accepts and decisions that differ."""
+        if not task.expected:
+            return []       # no call is right, so there is nothing to hold
         if not datum_of(task):
             return [f"{task.task_id}: names no datum"]
         problems = list(_gold_problems(task, self.carriers))

@@ -89,6 +89,7 @@ CASES = [
     (task(key("a"), datum=["a.x"], category="not_covered"), [OVERVIEW, COMPARE],
      ["t: the uncovered city's answer holds a.x"], "it is covered"),
     (task(key("a"), datum=[]), [], ["t: names no datum"], "nothing to look for"),
+    (task(datum=[]), [], [], "no call is right"),
     (task(key("a"), call("get_city"), datum=["a.x", "base.x"]), [OVERVIEW, COMPARE], [], "two calls, each for its own"),
     (task(key("a"), datum=["a.x"], then=[Call("station_board_departures", {"eva": "8000207"}).to_json()]),
      [OVERVIEW, COMPARE], ["t: station_board_departures: a.x: undecided"], "a call after the look-up is decided, too"),
