@@ -6,6 +6,9 @@
     python generate.py --source snapshot            check against the embedded offline model of the API
     python generate.py --verify                     re-check an existing file; exit 1 if a gold no longer holds
     python generate.py --check-datum                which calls hold what each task asks for: is each one decided?
+    python generate.py --lint                       duplicates, balance, leakage, spelling; exit 1 on a finding
+    python generate.py --sealed FILE                a private set of the core's make-up; prints what may be published
+    python generate.py --datasheet                  count the numbers of DATASET.md anew
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
 Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data,
@@ -15,6 +18,8 @@ Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call 
 from __future__ import annotations
 
 import argparse
+import json
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,10 +28,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
-from infranode_eval.generator import carriers, decisions, leakage, output, rows
+from infranode_eval.generator import abstain, carriers, decisions, leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.reviews import agreement, read_reviews
-from infranode_eval.generator.templates import core_version, phrasings
+from infranode_eval.generator.robust import robust_tasks
+from infranode_eval.generator.templates import core_version, phrasings, read_phrasings
 from infranode_eval.generator.verify import Source, counted
 from infranode_eval.infranode import facts
 from infranode_eval.infranode.client import BASE_URL, CONTACT, Client
@@ -38,15 +44,16 @@ from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import BenchError, IncompleteError, UsageError
 from lm_eval_task.tools import data_file, read_tools
 
+MAIN_SETS = ("core", "extended")
 MOST_DROPPED = 0.5      # a source that loses more than this share of the candidates is down, not outdated
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _arguments(arguments)
-        if chosen.check_datum:
-            return _check_datum(chosen)
-        return _verify(chosen) if chosen.verify else _generate(chosen)
+        jobs = {"verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet,
+                "check_datum": _check_datum}
+        return next((job for name, job in jobs.items() if getattr(chosen, name)), _generate)(chosen)
     except BenchError as error:
         print(f"generate: {error}", file=sys.stderr)
         return error.exit_code
@@ -66,7 +73,12 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--check-datum", action="store_true",
                         help="execute every offered call offline and check that each one whose answer holds the datum "
                              "of a task is decided; writes nothing")
+    parser.add_argument("--lint", action="store_true", help="look at the file at --out as a set of tasks")
+    parser.add_argument("--sealed", metavar="FILE", help="write questions that no published file holds")
+    parser.add_argument("--phrasings", metavar="FILE", help="with --sealed: private phrasings instead of the public")
+    parser.add_argument("--datasheet", action="store_true", help="rewrite the numbers in DATASET.md")
     parser.add_argument("--max-per-category", metavar="N", type=int, help="at most N tasks of each set and category")
+    parser.add_argument("--balanced", action="store_true", help="as many of each category as the smallest one has")
     parser.add_argument("--seed", type=int, default=1, help="deals cities to phrasings; the core is fixed (default: 1)")
     parser.add_argument("--base-url", default=BASE_URL, help=f"default: {BASE_URL}")
     parser.add_argument("--rps", type=float, default=1.0, help="requests a second (default: 1)")
@@ -74,6 +86,10 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen = parser.parse_args(arguments)
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")
+    if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet))) > 1:
+        parser.error("--verify, --lint, --sealed and --datasheet are jobs of their own: give one of them")
+    if chosen.phrasings and not chosen.sealed:
+        parser.error("--phrasings goes with --sealed")
     if chosen.replay and chosen.record:
         parser.error("--replay and --record exclude each other")
     return chosen
@@ -144,12 +160,15 @@ def _level_at(base_url: str) -> str:
 # --- the two jobs -----------------------------------------------------------------------------------------------------
 
 def _generate(chosen: argparse.Namespace) -> int:
-    tools, path = read_tools(), _out(chosen)
+    tools, path, reviews = read_tools(), _out(chosen), read_reviews()
     wanted = rows.capped(candidates(chosen.seed), chosen.max_per_category)
+    wanted = rows.balanced(wanted) if chosen.balanced else wanted
     connection = _connect(chosen)
     try:
         source = Source(connection.client.get, connection.level)
-        found = rows.confirmed(wanted, source, tools, read_reviews(), _progress)
+        found = rows.confirmed(wanted, source, _progress)
+        if chosen.max_per_category is None and not chosen.balanced:
+            found = found.joined(*robust_tasks(found.tasks)).joined(*abstain.confirmed(abstain.abstain_tasks(), source))
     finally:
         connection.close()
     dropped = counted(reason for _, reason in (*found.dropped, *found.lost_accepts))
@@ -158,12 +177,13 @@ def _generate(chosen: argparse.Namespace) -> int:
         raise IncompleteError(f"{len(found.dropped)} of {len(wanted)} tasks were dropped, so the source is down or "
                               f"is not InfraNode; {path} was left as it is")
     rows.check_rows([task.to_json() for task in found.tasks])
-    leaks = leakage.shares(found.tasks, tools)
+    leaks = leakage.shares([task for task in found.tasks if task.set in MAIN_SETS], tools)
     print("\n".join(leakage.table(leaks)), file=sys.stderr)
     meta = {"version": core_version(), "seed": chosen.seed, "source": connection.described,
             "counts": output.counts(found.tasks), "hashes": {**output.hashes(found.tasks), "tools": tools.fingerprint},
             "dropped": dropped, "leakage": leaks,
-            "review": agreement([task for task in found.tasks if task.set == "core"])}
+            "review": agreement([task for task in found.tasks if task.set == "core"], reviews),
+            "canary": rows.CANARY, "tasks": rows.notes_of(found.tasks, tools, reviews)}
     output.write(path, found.tasks, meta)
     if path == data_file("tasks.jsonl"):
         datum.TABLE.write_text(carriers.text_of(carriers.snapshot_carriers(tools)), "utf-8", newline="\n")
@@ -197,6 +217,57 @@ def _check_datum(chosen: argparse.Namespace) -> int:
     print(f"{path}: {len(tasks)} tasks, {sum(counts.values())} calls hold what they ask for or might seem to ({told}), "
           f"{len(problems)} problems")
     return 1 if problems else 0
+
+
+def _lint(chosen: argparse.Namespace) -> int:
+    from infranode_eval.generator import lint  # late: a build does without
+
+    path, tools = _out(chosen), read_tools()
+    tasks = load_tasks(tools, "all", path)
+    leaks = leakage.shares([task for task in tasks if task.set in MAIN_SETS], tools)
+    print("\n".join(leakage.table(leaks)))
+    found = list(lint.findings(tasks, tools))
+    if lint.has_speller():
+        found += lint.misspelt(tasks)
+    else:
+        print("generate: spelling was not checked; install hunspell and hunspell-de-de", file=sys.stderr)
+    print(*found, sep="\n", end="\n" if found else "")
+    print(f"{path}: {len(tasks)} tasks, {len(found)} findings")
+    return 1 if found else 0
+
+
+def _sealed(chosen: argparse.Namespace) -> int:
+    from infranode_eval.generator import sealed
+
+    path = Path(chosen.sealed)
+    if path.exists():
+        raise UsageError(f"--sealed {path} exists; a sealed set is never overwritten, choose another name")
+    secret = secrets.token_hex(16)
+    own = read_phrasings(Path(chosen.phrasings)) if chosen.phrasings else None
+    wanted = sealed.sealed_candidates(secret, own)
+    connection = _connect(chosen)
+    try:
+        found = rows.confirmed(wanted, Source(connection.client.get, connection.level), _progress)
+    finally:
+        connection.close()
+    _report_dropped(found, {})
+    public = sealed.write(path, found.tasks, secret, connection.described)
+    print(json.dumps(public, ensure_ascii=False, indent=1))
+    print(f"generate: {path} and {output.meta_path(path)} stay with you; what stands above may be published",
+          file=sys.stderr)
+    return 0
+
+
+def _datasheet(chosen: argparse.Namespace) -> int:
+    from infranode_eval.generator.datasheet import filled
+
+    sheet, path = data_file("DATASET.md"), _out(chosen)
+    meta = json.loads(output.meta_path(path).read_text("utf-8"))
+    old = sheet.read_text("utf-8")
+    new = filled(old, load_tasks(read_tools(), "all", path), meta)
+    sheet.write_text(new, "utf-8")
+    print(f"{sheet}: {'counted anew' if new != old else 'is current'}")
+    return 0
 
 
 def _out(chosen: argparse.Namespace) -> Path:

@@ -143,6 +143,11 @@ def find_slugs(question: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def mask_cities(question: str) -> str:
+    """The question with "{city}" in the place of each city's name, genitive or adjective."""
+    return _gazetteer()[0].sub("{city}", question)
+
+
 @lru_cache(maxsize=1)
 def _gazetteer() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, str]]:
     """The forms as a case-sensitive and a case-blind pattern, and form (lower case) → slug."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -17,6 +17,7 @@ from infranode_eval.generator.deal import (
     uncovered_cities,
     values_of,
 )
+from infranode_eval.generator.splits import allowed_cities
 from infranode_eval.generator.templates import (
     CATEGORIES,
     Phrasing,
@@ -34,9 +35,31 @@ from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES
 
 SWITCHED_OFF = frozenset(("icu-live", "hospitals-atlas", "webcams"))       # production serves no data for them
 NAMED = frozenset(("base", "overview", "weather", "air-uba"))              # keys with a tool of their own
-PER_KEY, TWINS_PER_KEY, PER_POI_TYPE, PER_COMPARE = 7, 4, 9, 5
-PER_NAMED, BROAD, SLUGS, AVAILABILITY, TWO_CALLS, STATION_STEPS, STOP_STEPS = 12, 21, 32, 14, 26, 26, 6
-GET_CITY, LIST_CITIES, SOURCES, PER_BOARD, TRANSIT = 9, 10, 10, 8, 8
+STATION_STEPS, STOP_STEPS, LIST_CITIES, SOURCES, PER_BOARD = 26, 6, 10, 10, 8
+
+
+@dataclass(frozen=True, slots=True)
+class Quotas:
+    """How many tasks a wave of cities brings: per key, of them with a twin, per type, resource, tool, and in all."""
+
+    wave: int
+    per_key: int
+    twins_per_key: int
+    per_poi_type: int
+    per_compare: int
+    per_named: int
+    broad: int
+    slugs: int
+    availability: int
+    two_calls: int
+    get_city: int
+    transit: int
+    source_off: int = 0
+
+
+# The first wave was read question by question; the second takes the same phrasings to further cities, by split.
+FIRST = Quotas(1, 7, 4, 9, 5, 12, 21, 32, 14, 26, 9, 8)
+SECOND = Quotas(2, 16, 4, 14, 10, 30, 40, 54, 26, 30, 9, 6, 8)
 
 
 @cache
@@ -71,9 +94,10 @@ class Candidate:
 def candidates(seed: int) -> tuple[Candidate, ...]:
     """Core, then extended; ids are given, pairs are linked. Raise DataError for core rows that do not fit the data."""
     dealer = Dealer(seed)
-    core = [_core_candidate(row, dealer) for row in core_rows()]
-    extended = _numbered(_extended(seed, dealer, core), {candidate.task.task_id for candidate in core})
-    return tuple(_paired([*core, *extended]))
+    found = [_core_candidate(row, dealer) for row in core_rows()]
+    for wave in (_first_wave(seed, dealer, found), _second_wave(seed, dealer)):
+        found += _numbered(wave, {candidate.task.task_id for candidate in found})   # a later wave renames nothing
+    return tuple(_paired(found))
 
 
 def _paired(found: Sequence[Candidate]) -> Iterable[Candidate]:
@@ -107,7 +131,7 @@ def _core_candidate(row: Mapping[str, Any], dealer: Dealer) -> Candidate:
         slugs = (place.slug,)
     dealer.take(phrasing, slugs)
     try:
-        made = _candidate("core", row["category"], phrasing, slugs, place)
+        made = candidate_of("core", row["category"], phrasing, slugs, place)
     except KeyError as slot:
         raise DataError(f"core.json: {row['task_id']}: slot {slot} has no form for {', '.join(slugs)}") from None
     return replace(made.with_id(row["task_id"]), twin=row.get("twin"))
@@ -115,53 +139,79 @@ def _core_candidate(row: Mapping[str, Any], dealer: Dealer) -> Candidate:
 
 # --- the extended set -------------------------------------------------------------------------------------------------
 
-def _extended(seed: int, dealer: Dealer, core: Sequence[Candidate]) -> list[Candidate]:
-    """Every quota, dealt from the tightest phrasing to the freest, so that the free ones even the cities out."""
+def _first_wave(seed: int, dealer: Dealer, core: Sequence[Candidate]) -> list[Candidate]:
+    """Every place that a question can name, every list, and FIRST of the rest."""
     steps = {candidate.slugs[0] for candidate in core if candidate.task.category == "two_step"}
     placed = [*_station_steps(seed, steps), *_stop_steps(seed), *_boards(seed)]
     for candidate in placed:
         dealer.take(candidate.phrasing, candidate.slugs)
-    wishes = [*_resource_wishes(seed, dealer), *_city_wishes(seed, dealer)]
-    wishes.sort(key=lambda wish: (len(wish[0].cities), natural(wish[0].phrasing.id), wish[0].category))
-    dealt = [replace(_candidate("extended", wanted.category, wanted.phrasing, dealer.deal(wanted)), twin=twin)
-             for wanted, twin in wishes]
-    return [*dealt, *placed, *_lists(seed)]
+    return [*_dealt(_wishes(seed, dealer, FIRST), dealer), *placed, *_lists(seed)]
 
 
-def _resource_wishes(seed: int, dealer: Dealer) -> Iterable[tuple[Wanted, int | None]]:
-    """PER_KEY questions a key; TWINS_PER_KEY of a partial key also go to a city outside its list."""
-    twin = 0
+def _second_wave(seed: int, dealer: Dealer) -> list[Candidate]:
+    """The same phrasings in further cities: those that their split allows (see splits)."""
+    return _dealt(_wishes(seed, dealer, SECOND, allowed_cities, "-2", twin=1000), dealer)   # twins of the first: below
+
+
+Choice = Callable[[Phrasing, Iterable[str]], tuple[str, ...]]
+
+
+def _dealt(wishes: Iterable[tuple[Wanted, int | None]], dealer: Dealer) -> list[Candidate]:
+    """From the tightest phrasing to the freest, so that the free ones even the cities out."""
+    order = sorted(wishes, key=lambda wish: (len(wish[0].cities), natural(wish[0].phrasing.id), wish[0].category))
+    return [replace(candidate_of("extended", wanted.category, wanted.phrasing, dealer.deal(wanted)), twin=twin)
+            for wanted, twin in order]
+
+
+def _any_city(_phrasing: Phrasing, cities: Iterable[str]) -> tuple[str, ...]:
+    return tuple(cities)
+
+
+def _wishes(seed: int, dealer: Dealer, quotas: Quotas, choice: Choice = _any_city, mark: str = "",
+            twin: int = 0) -> Iterable[tuple[Wanted, int | None]]:
+    """What a wave wants. choice: which of a phrasing's cities; mark: sets the wave's draws apart; twin: first number.
+
+    `twins_per_key` questions of a partial key also go to a city outside its list.
+    """
     for key in servable_keys():
         found = [p for p in phrasings().values() if p.category == "resource_key" and p.key == key]
-        for index, phrasing in enumerate(_chosen(found, seed, key, dealer, PER_KEY)):
-            paired = key in partial_keys() and index < TWINS_PER_KEY
+        chosen = _chosen(found, seed, key + mark, dealer, quotas, quotas.per_key, choice)
+        for index, phrasing in enumerate(chosen):
+            paired = key in partial_keys() and index < quotas.twins_per_key
             twin += paired
-            yield Wanted("resource_key", phrasing, answering_cities(phrasing)), twin if paired else None
+            yield Wanted("resource_key", phrasing, choice(phrasing, answering_cities(phrasing))), \
+                twin if paired else None
             if paired:
-                yield Wanted("not_covered", phrasing, uncovered_cities(phrasing)), twin
+                yield Wanted("not_covered", phrasing, choice(phrasing, uncovered_cities(phrasing))), twin
+    for number, (category, fits, quota) in enumerate(_groups(quotas)):
+        found = [p for p in phrasings().values() if p.category == category and fits(p)]
+        for phrasing in _chosen(found, seed, f"{category}-{number}{mark}", dealer, quotas, quota, choice):
+            yield Wanted(category, phrasing, choice(phrasing, answering_cities(phrasing))), None
 
 
-def _city_wishes(seed: int, dealer: Dealer) -> Iterable[tuple[Wanted, None]]:
-    groups = [("poi_type", lambda p, kind=kind: p.calls[0]["arguments"]["type"] == kind, PER_POI_TYPE)
+def _groups(quotas: Quotas) -> list[tuple[str, Callable[[Phrasing], bool], int]]:
+    """(category, which of its phrasings, how many tasks) of everything but resource_key."""
+    groups = [("poi_type", lambda p, kind=kind: p.calls[0]["arguments"]["type"] == kind, quotas.per_poi_type)
               for kind in sorted(POI_TYPES)]
-    groups += [("compare_multi", lambda p, name=name: p.calls[0]["arguments"]["resource"] == name, PER_COMPARE)
+    groups += [("compare_multi", lambda p, name=name: p.calls[0]["arguments"]["resource"] == name, quotas.per_compare)
                for name in sorted(COMPARE_RESOURCES)]
-    groups += [("routing_named", lambda p, tool=tool: p.calls[0]["name"] == tool, PER_NAMED)
+    groups += [("routing_named", lambda p, tool=tool: p.calls[0]["name"] == tool, quotas.per_named)
                for tool in ("air_quality", "weather")]
     groups += [("routing_rest", lambda p, tool=tool: p.calls[0]["name"] == tool, quota)
-               for tool, quota in (("get_city", GET_CITY), ("transit_departures", TRANSIT))]
+               for tool, quota in (("get_city", quotas.get_city), ("transit_departures", quotas.transit))]
     groups += [(category, lambda p: True, quota) for category, quota in (
-        ("routing_broad", BROAD), ("slug_resolution", SLUGS), ("availability", AVAILABILITY), ("two_calls", TWO_CALLS))]
-    for number, (category, fits, quota) in enumerate(groups):
-        found = [p for p in phrasings().values() if p.category == category and fits(p)]
-        for phrasing in _chosen(found, seed, f"{category}-{number}", dealer, quota):
-            yield Wanted(category, phrasing, answering_cities(phrasing)), None
+        ("routing_broad", quotas.broad), ("slug_resolution", quotas.slugs), ("availability", quotas.availability),
+        ("two_calls", quotas.two_calls))]
+    return groups + [("source_off", lambda p, key=key: p.key == key, quotas.source_off)
+                     for key in sorted(SWITCHED_OFF) if quotas.source_off]
 
 
-def _chosen(found: Sequence[Phrasing], seed: int, purpose: str, dealer: Dealer, quota: int) -> list[Phrasing]:
-    by_id = {phrasing.id: phrasing for phrasing in found}
+def _chosen(found: Sequence[Phrasing], seed: int, purpose: str, dealer: Dealer, quotas: Quotas, quota: int,
+            choice: Choice) -> list[Phrasing]:
+    by_id = {phrasing.id: phrasing for phrasing in found if phrasing.wave <= quotas.wave}
     order = [by_id[name] for name in shuffled(by_id, seed, purpose)]
-    return in_rounds(order, [len(dealer.free(p, answering_cities(p))) for p in order], quota)
+    room = [len(dealer.free(p, choice(p, answering_cities(p)))) for p in order]
+    return in_rounds(order, room, quota if choice is _any_city else min(quota, sum(room)))
 
 
 def _family(prefix: str) -> list[Phrasing]:
@@ -191,22 +241,23 @@ def _boards(seed: int) -> list[Candidate]:
 
 def _at_places(category: str, prefix: str, chosen: Sequence[Place]) -> list[Candidate]:
     found = _family(prefix)
-    return [_candidate("extended", category, found[index % len(found)], (place.slug,), place)
+    return [candidate_of("extended", category, found[index % len(found)], (place.slug,), place)
             for index, place in enumerate(chosen)]
 
 
 def _lists(seed: int) -> list[Candidate]:
     """list_cities, a question about one state each where it has the slot, and sources."""
     names = iter(shuffled(states(), seed, "states"))
-    listed = [_candidate("extended", "routing_rest", phrasing, state=next(names) if "state" in phrasing.slots else None)
+    listed = [candidate_of("extended", "routing_rest", phrasing,
+                           state=next(names) if "state" in phrasing.slots else None)
               for phrasing in _family("rest-list-cities")[:LIST_CITIES]]
-    return listed + [_candidate("extended", "routing_rest", p) for p in _family("rest-sources")[:SOURCES]]
+    return listed + [candidate_of("extended", "routing_rest", p) for p in _family("rest-sources")[:SOURCES]]
 
 
 # --- one candidate ----------------------------------------------------------------------------------------------------
 
-def _candidate(set_name: str, category: str, phrasing: Phrasing, slugs: tuple[str, ...] = (),
-               place: Place | None = None, state: str | None = None) -> Candidate:
+def candidate_of(set_name: str, category: str, phrasing: Phrasing, slugs: tuple[str, ...] = (),
+                 place: Place | None = None, state: str | None = None) -> Candidate:
     """Fill the phrasing. KeyError names a slot for which a city has no form."""
     values = values_of(slugs, phrasing.city_count > 1)
     if state is not None:

@@ -47,10 +47,10 @@ class Knowledge:
                    {row["call"]: frozenset(row["names"]) for row in value["declared"]})
 
     def names(self, label: str, body: Mapping[str, Any]) -> frozenset[str]:
-        """The names in the body of an answer and, if it answers or is switched off, those declared."""
+        """The names in the body of an answer and, if it answers, is switched off or has nothing now, those declared."""
         names = names_in(body.get("data"), self.naming)
         status = body.get("meta", {}).get("source_status")
-        if names or status == "disabled":
+        if names or status in ("disabled", "no_data"):
             names |= self.declared.get(label, frozenset())
         if status in _TELLING and label.startswith("get_city_resource/"):
             names |= {label.replace("get_city_resource/", "availability.")}

@@ -40,21 +40,22 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class Decision:
     """A verdict on the calls that match `calls`, for tasks whose datum matches one of `datum` or, in an override, for
-    those made from `phrasing`. rule: a name of the table of rules; reason: one sentence."""
+    those made from a phrasing, or one task by its id (`maker`). rule: a name of the table of rules; reason: one
+    sentence."""
 
     calls: tuple[str, ...]
     verdict: str
     rule: str
     reason: str
     datum: tuple[str, ...] = ()
-    phrasing: str | None = None
+    maker: str | None = None
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Decision:
         """Raise DataError if a field is missing or the verdict does not exist."""
         try:
             found = cls(_several(row["call"]), row["decision"], row["rule"], row["reason"],
-                        _several(row.get("datum", [])), row.get("phrasing"))
+                        _several(row.get("datum", [])), row.get("phrasing") or row.get("task"))
         except KeyError as missing:
             raise DataError(f"datum.json: decision {row} lacks {missing}") from None
         if found.verdict not in VERDICTS:
@@ -64,12 +65,12 @@ class Decision:
     def fits(self, candidate: Candidate) -> bool:
         if not any(matches(call, candidate.label) for call in self.calls):
             return False
-        if self.phrasing is not None:
-            return self.phrasing == candidate.phrasing
+        if self.maker is not None:
+            return self.maker in (candidate.phrasing, candidate.task_id)
         return any(matches(pattern, name) for pattern in self.datum for name in candidate.datum)
 
     def __str__(self) -> str:
-        return f"{self.phrasing or ', '.join(self.datum)}: {', '.join(self.calls)}: {self.verdict}"
+        return f"{self.maker or ', '.join(self.datum)}: {', '.join(self.calls)}: {self.verdict}"
 
 
 def _several(value: str | Sequence[str]) -> tuple[str, ...]:

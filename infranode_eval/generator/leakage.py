@@ -24,13 +24,17 @@ Search = Callable[[str], list[str]]     # question -> labels, best first; only t
 def label_of(call: Call) -> str:
     """"get_city_resource/charging", "pois/school", "compare/air", else the tool; keys of a named tool count as it."""
     detail = call.arguments.get("resource") or call.arguments.get("type")
-    label = f"{call.name}/{detail}" if detail else call.name
+    return canonical_label(f"{call.name}/{detail}" if detail else call.name)
+
+
+def canonical_label(label: str) -> str:
+    """The label itself, or the named tool whose URL its key shares."""
     return _SAME_URL.get(label, label)
 
 
 def solved(task: Task, search: Search) -> bool:
     """Are the best labels exactly those of the gold or of an accept? Cities are not looked at: the bound is strict."""
-    found = list(dict.fromkeys(_SAME_URL.get(label, label) for label in search(task.question)))
+    found = list(dict.fromkeys(canonical_label(label) for label in search(task.question)))
     for alternative in task.alternatives:
         labels = {label_of(call) for call in alternative}
         if labels and set(found[:len(labels)]) == labels:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lm_eval_task.errors import UsageError
-from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.records import SETS, Task, tasks_fingerprint
 
 
 def meta_path(path: Path) -> Path:
@@ -33,9 +33,18 @@ def counts(tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
 
 
 def hashes(tasks: Sequence[Task]) -> dict[str, str]:
-    """tasks_fingerprint of the core set, of the extended set and of all rows."""
-    by_set = {name: [task for task in tasks if task.set == name] for name in ("core", "extended")}
-    return {**{name: tasks_fingerprint(rows) for name, rows in by_set.items()}, "all": tasks_fingerprint(tasks)}
+    """tasks_fingerprint of each set and of all rows."""
+    by_set = {name: [task for task in tasks if task.set == name] for name in SETS}
+    return {**{name: tasks_fingerprint(rows) for name, rows in by_set.items() if rows},
+            "all": tasks_fingerprint(tasks)}
+
+
+def meta_text(meta: Mapping[str, Any]) -> str:
+    """The meta file: indented, but one line for each task under "tasks"."""
+    text = json.dumps({**meta, "tasks": None} if "tasks" in meta else meta, ensure_ascii=False, indent=1)
+    lines = [f"  {json.dumps(name)}: {json.dumps(note, ensure_ascii=False)}"
+             for name, note in meta.get("tasks", {}).items()]
+    return text.replace('"tasks": null', '"tasks": {\n' + ",\n".join(lines) + "\n }") + "\n"
 
 
 def write(path: Path, tasks: Sequence[Task], meta: Mapping[str, Any]) -> None:
@@ -43,7 +52,7 @@ def write(path: Path, tasks: Sequence[Task], meta: Mapping[str, Any]) -> None:
 
     Raise UsageError where the folder cannot be written; whatever happens before the last step, old files stay.
     """
-    texts = {path: lines_of(tasks), meta_path(path): json.dumps(meta, ensure_ascii=False, indent=1) + "\n"}
+    texts = {path: lines_of(tasks), meta_path(path): meta_text(meta)}
     beside: dict[Path, Path] = {}
     try:
         for target, text in texts.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,8 @@ def reviews_of(task: Task, reviews: Sequence[Review]) -> list[dict[str, Any]]:
     return [review.to_json() for review in sorted(fitting, key=lambda review: review.reader)]
 
 
-def agreement(tasks: Sequence[Task]) -> dict[str, Any]:
-    """How the readers did on the tasks that carry reviews.
+def agreement(tasks: Sequence[Task], reviews: Sequence[Review]) -> dict[str, Any]:
+    """How the readers did on the tasks that were read.
 
     {"readers": {reader: {"n", "right"}}, "reviewed", "agree"}: right = one of the reader's answers causes the same
     requests as the gold or an accept; agree = tasks of two readers or more on which all name a common answer.
@@ -66,7 +66,7 @@ def agreement(tasks: Sequence[Task]) -> dict[str, Any]:
     readers: dict[str, dict[str, int]] = {}
     reviewed = several = agree = 0
     for task in tasks:
-        named = {r["reader"]: {_key(calls_from_json(a)) for a in r["calls"]} for r in task.extra.get("review", ())}
+        named = {r["reader"]: {_key(calls_from_json(a)) for a in r["calls"]} for r in reviews_of(task, reviews)}
         right = {_key(alternative) for alternative in task.alternatives}
         for reader, answers in named.items():
             row = readers.setdefault(reader, {"n": 0, "right": 0})
@@ -83,9 +83,3 @@ def _key(calls: Sequence[Call]) -> str:
     """Equal for answers that cause the same requests; a call without a request counts by name and arguments."""
     parts: list[Any] = [request_of(call) or canonical_json(call.to_json()) for call in calls]
     return canonical_json(sorted(parts))
-
-
-def merged(task: Task, reviews: Sequence[Review]) -> Mapping[str, Any]:
-    """The extra field of a task's row: {"review": […]}, or nothing."""
-    found = reviews_of(task, reviews)
-    return {"review": found} if found else {}

@@ -1,24 +1,28 @@
-"""Rows: candidates that a source confirmed, with proof, difficulty and reviews, in the order of the file."""
+"""Rows: candidates that a source confirmed, with their proof, in the order of the file; notes beside them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from infranode_eval.generator.build import Candidate
-from infranode_eval.generator.leakage import searches, solved
-from infranode_eval.generator.reviews import Review, merged
+from infranode_eval.generator.difficulty import Meter
+from infranode_eval.generator.reviews import Review, reviews_of
+from infranode_eval.generator.splits import split_of
 from infranode_eval.generator.templates import phrasings
 from infranode_eval.generator.verify import Source, Verdict, Wanted, wanted_of
 from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import Task
+from lm_eval_task.records import SETS, Task
 from lm_eval_task.tools import Toolset
 
-_FIELDS = ("then", "phrasing", "datum", "pair", "hard", "accept_unverified", "review", "verified")
-_SETS = ("core", "extended")
+_FIELDS = ("variant", "base", "then", "phrasing", "pair", "twin", "datum", "accept_unverified", "absent", "why",
+           "verified", "canary")
+# Whoever trains on text that holds this string has trained on the test; none stands in a row of the split train.
+CANARY = "infranode-tool-eval canary 6f1d1a52-0c1b-4a5e-9b77-3d2f0c84e9a1: do not train on this row"
 
 Progress = Callable[[int, int], None]
 
@@ -30,6 +34,10 @@ class Rows:
     tasks: tuple[Task, ...]
     dropped: tuple[tuple[str, str], ...]
     lost_accepts: tuple[tuple[str, str], ...] = ()
+
+    def joined(self, tasks: Sequence[Task], dropped: Sequence[tuple[str, str]]) -> Rows:
+        """These and further tasks, in the order of the file."""
+        return Rows(in_file_order((*self.tasks, *tasks)), (*self.dropped, *dropped), self.lost_accepts)
 
 
 def capped(candidates: Sequence[Candidate], most: int | None) -> tuple[Candidate, ...]:
@@ -59,8 +67,55 @@ def capped(candidates: Sequence[Candidate], most: int | None) -> tuple[Candidate
     return tuple(kept)
 
 
-def confirmed(candidates: Sequence[Candidate], source: Source, tools: Toolset, reviews: Sequence[Review],
-              progress: Progress) -> Rows:
+def in_file_order(tasks: Sequence[Task]) -> tuple[Task, ...]:
+    """By set, then by id; the fields of each row in the order of the format, with the canary where it belongs."""
+    return tuple(sorted(map(_finished, tasks), key=lambda task: (SETS.index(task.set or "extended"), task.task_id)))
+
+
+def balanced(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """As many tasks of each category as the smallest has (of each set), its answers and phrasings in turn."""
+    groups: dict[tuple[str | None, str], list[Candidate]] = {}
+    for candidate in candidates:
+        groups.setdefault((candidate.task.set, candidate.task.category), []).append(candidate)
+    order = [candidate for group in groups.values() for candidate in _in_turn(group)]
+    least = {name: min(len(g) for (s, _), g in groups.items() if s == name) for name in {s for s, _ in groups}}
+    taken: Counter[tuple[str | None, str]] = Counter()
+    kept = []
+    for candidate in order:
+        group = (candidate.task.set, candidate.task.category)
+        taken[group] += 1
+        if taken[group] <= least[group[0]]:
+            kept.append(candidate)
+    return tuple(_unpaired(kept))
+
+
+def _unpaired(candidates: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Without the links to twins that were not chosen."""
+    names = {candidate.task.task_id for candidate in candidates}
+    for candidate in candidates:
+        if candidate.task.extra.get("pair", candidate.task.task_id) in names:
+            yield candidate
+        else:
+            extra = {name: value for name, value in candidate.task.extra.items() if name != "pair"}
+            yield replace(candidate, task=replace(candidate.task, extra=extra))
+
+
+def _in_turn(group: Sequence[Candidate]) -> list[Candidate]:
+    """One of each answer, then a second of each, …; of an answer one of each phrasing first."""
+    seen: Counter[str] = Counter()
+    worded: Counter[str] = Counter()
+    turns = []
+    for place, candidate in enumerate(group):
+        worded[candidate.phrasing.id] += 1
+        turns.append((worded[candidate.phrasing.id], place, candidate))
+    ranked = []
+    for again, place, candidate in sorted(turns, key=lambda turn: turn[:2]):
+        seen[candidate.phrasing.answer] += 1
+        ranked.append((seen[candidate.phrasing.answer], again, place, candidate))
+    return [candidate for *_, candidate in sorted(ranked, key=lambda rank: rank[:3])]
+
+
+def confirmed(candidates: Sequence[Candidate], source: Source, progress: Progress) -> Rows:
     """Ask the source for every candidate and keep those that hold. Raises what Source.prefetch raises."""
     source.prefetch([candidate.task for candidate in candidates], progress)
     kept: dict[str, Task] = {}
@@ -75,10 +130,7 @@ def confirmed(candidates: Sequence[Candidate], source: Source, tools: Toolset, r
         kept[task.task_id] = _with_verdict(task, verdict)
         lost += [(task.task_id, f"accept: {reason}") for reason in verdict.useless.values()]
     dropped += _break_pairs(kept)
-    hard = searches(tools)["descriptions"]
-    tasks = [_finished(task, not solved(task, hard), reviews) for task in kept.values()]
-    tasks.sort(key=lambda task: (_SETS.index(task.set or "extended"), task.task_id))
-    return Rows(tuple(tasks), tuple(sorted(dropped)), tuple(sorted(lost)))
+    return Rows(in_file_order(tuple(kept.values())), tuple(sorted(dropped)), tuple(sorted(lost)))
 
 
 def _with_verdict(task: Task, verdict: Verdict) -> Task:
@@ -106,9 +158,25 @@ def _break_pairs(kept: dict[str, Task]) -> list[tuple[str, str]]:
     return dropped
 
 
-def _finished(task: Task, hard: bool, reviews: Sequence[Review]) -> Task:
-    extra = {**task.extra, **({"hard": True} if hard else {}), **merged(task, reviews)}
+def _finished(task: Task) -> Task:
+    extra = dict(task.extra)
+    if task.set != "extended" or split_of(task) != "train":
+        extra["canary"] = CANARY
     return replace(task, extra={name: extra[name] for name in _FIELDS if name in extra})
+
+
+def notes_of(tasks: Sequence[Task], tools: Toolset, reviews: Sequence[Review]) -> dict[str, dict[str, Any]]:
+    """What is known about each task besides the task: split, difficulty, and what readers answered."""
+    meter = Meter(tools)
+    notes: dict[str, dict[str, Any]] = {}
+    for task in tasks:
+        difficulty = meter.difficulty(task)
+        split = split_of(task) if task.set in ("core", "extended") else "test"
+        review = reviews_of(task, reviews)
+        notes[task.task_id] = {**({"split": split} if split else {}),
+                               **({"difficulty": difficulty.to_json()} if difficulty else {}),
+                               **({"review": review} if review else {})}
+    return notes
 
 
 def broken(tasks: Sequence[Task], source: Source, progress: Progress) -> list[tuple[str, str]]:

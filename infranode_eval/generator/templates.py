@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from infranode_eval.shipped import DATA, read_shipped
@@ -13,7 +15,7 @@ from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call
 
 CATEGORIES = ("routing_broad", "routing_named", "resource_key", "slug_resolution", "poi_type", "compare_multi",
-              "not_covered", "two_step", "routing_rest", "two_calls", "availability")
+              "not_covered", "two_step", "routing_rest", "two_calls", "availability", "source_off")
 BOARDS = ("departures", "arrivals")
 _SLOT = re.compile(r"{(\w+)}")
 
@@ -24,7 +26,8 @@ class Phrasing:
 
     cities: only these (None: all); cities_not: never these; cities_uncovered: the only ones for not_covered tasks.
     topic: the key whose catalogue entry answers (availability). board: which board follows the look-up (two_step).
-    water: the river whose gauge the question names. datum: names of the data that the answer has to contain.
+    water: the river whose gauge the question names. wave: the wave of tasks that may use it first. datum: names of the
+    data that the answer has to contain.
     """
 
     id: str
@@ -40,6 +43,7 @@ class Phrasing:
     topic: str | None = None
     board: str | None = None
     water: str | None = None
+    wave: int = 1
 
     @classmethod
     def from_json(cls, row: Any) -> Phrasing:
@@ -51,7 +55,7 @@ class Phrasing:
                         tuple(tuple(alternative) for alternative in row["accept"]),
                         None if row["cities"] is None else tuple(row["cities"]), tuple(row.get("cities_not", ())),
                         None if uncovered is None else tuple(uncovered), row.get("topic"), row.get("board"),
-                        row.get("water"))
+                        row.get("water"), row.get("wave", 1))
         except (KeyError, TypeError) as error:
             raise DataError(f"phrasing {row.get('id') if isinstance(row, dict) else row!r}: {error!r} is missing or "
                             "wrong; expected id, category, register, text, call or calls, datum, accept, cities"
@@ -143,9 +147,25 @@ class Place:
 @cache
 def phrasings() -> Mapping[str, Phrasing]:
     """Every phrasing by id, in the order of the ids. Raise DataError for a broken file or an id that occurs twice."""
+    paths = sorted((DATA / "phrasings").glob("*.json"))
+    return _by_id((path, read_shipped(f"phrasings/{path.name}")) for path in paths)
+
+
+def read_phrasings(path: Path) -> Mapping[str, Phrasing]:
+    """The phrasings of a file of one's own, in the form of data/phrasings/*.json. Raise DataError with the file."""
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        return _by_id([(path, content)])
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
+    except (ValueError, TypeError, KeyError):
+        raise DataError('is no file of phrasings; expected {"phrasings": [{"id", "category", …}, …]}', path) from None
+
+
+def _by_id(files: Iterable[tuple[Path, Any]]) -> Mapping[str, Phrasing]:
     found: dict[str, Phrasing] = {}
-    for path in sorted((DATA / "phrasings").glob("*.json")):
-        for row in read_shipped(f"phrasings/{path.name}")["phrasings"]:
+    for path, content in files:
+        for row in content["phrasings"]:
             phrasing = Phrasing.from_json(row)
             if phrasing.id in found:
                 raise DataError(f"phrasing {phrasing.id} occurs twice", path)

@@ -40,12 +40,14 @@ Ask = Callable[[str], Reply]
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a question needs beyond an answer: `topic` a catalogue entry, `evas` numbers in the station list,
-    `water` the river at the gauge; `covered` False means that the city lies outside a partial key."""
+    `water` the river at the gauge; `covered` False means that the city lies outside a partial key, `off` that the
+    source is known to be switched off or empty, so that any proper answer will do."""
 
     covered: bool = True
     topic: str | None = None
     evas: frozenset[str] = frozenset()
     water: str | None = None
+    off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,8 @@ def problem_of(call: Call, reply: Reply, wanted: Wanted = Wanted()) -> str | Non
     status = reply.source_status
     if not wanted.covered:
         return _not_covered_problem(call, reply)
+    if wanted.off:
+        return None if status in ("ok", "no_data", "disabled") else f"source_status {status}"
     if call.name in _BOARDS:
         return None if status in ("ok", "no_data") else f"source_status {status}"
     if status != "ok":
@@ -202,6 +206,16 @@ class Source:
                 useless[index] = problem
         return Verdict(None, tuple(verified), tuple(unverified), useless)
 
+    def absence(self, slug: str) -> tuple[dict[str, Any] | None, str | None]:
+        """(proof, None) where the registry of cities does not hold the slug, else (None, what stands against it)."""
+        registry = Call("list_cities")
+        reply, problem = self._judged(registry, Wanted())
+        if problem is not None:
+            return None, problem
+        if any(isinstance(row, dict) and row.get("slug") == slug for row in reply.data):
+            return None, f"{slug} is a city of the registry"
+        return self._proof(registry, reply), None
+
     def _judged(self, call: Call, wanted: Wanted) -> tuple[Any, str | None]:
         request = request_of(call)
         if request is None:
@@ -244,4 +258,4 @@ def wanted_of(task: Task, topic: str | None = None, water: str | None = None) ->
     evas = frozenset(call["arguments"]["eva"] for call in following if "eva" in call.get("arguments", {}))
     if task.category == "not_covered" and len(task.expected) != 1:
         raise DataError(f"task {task.task_id}: a not_covered task has one gold call")
-    return Wanted(task.category != "not_covered", topic, evas, water)
+    return Wanted(task.category != "not_covered", topic, evas, water, task.category == "source_off")

@@ -86,9 +86,3 @@ def test_the_shipped_tasks_keep_the_bounds(name: str) -> None:
     for category, row in found.items():
         assert row["key_name"] <= KEY_NAME_BOUND, category
     assert found["resource_key"]["descriptions"] <= DESCRIPTIONS_BOUND
-
-
-def test_hard_marks_exactly_what_the_search_over_descriptions_misses() -> None:
-    search = searches(TOOLS)["descriptions"]
-    for task in load_tasks(TOOLS, "all"):
-        assert task.extra.get("hard", False) is not solved(task, search), task.task_id

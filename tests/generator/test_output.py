@@ -27,6 +27,13 @@ def test_what_is_written_can_be_read_again(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["tasks.jsonl", "tasks.meta.json"]
 
 
+def test_notes_of_tasks_take_a_line_each(tmp_path: Path) -> None:
+    meta = {"version": "v", "tasks": {"t-1": {"split": "test"}, "t-2": {}}, "last": 1}
+    lines = output.meta_text(meta).splitlines()
+    assert '  "t-1": {"split": "test"},' in lines and '  "t-2": {}' in lines
+    assert json.loads(output.meta_text(meta)) == meta
+
+
 def test_a_failure_on_the_way_leaves_the_old_files_and_no_rest(tmp_path: Path) -> None:
     output.write(tmp_path / "tasks.jsonl", [TASK], {"seed": 1})
     before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from infranode_eval.generator.reviews import agreement, merged, question_sha, read_reviews
+from infranode_eval.generator.reviews import Review, agreement, question_sha, read_reviews, reviews_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Task
 
@@ -31,27 +31,27 @@ def test_no_file_means_no_reviews(tmp_path: Path) -> None:
     assert read_reviews(tmp_path / "none.jsonl") == ()
 
 
-def test_reviews_of_a_task_stand_in_its_row_by_reader(tmp_path: Path) -> None:
+def test_reviews_of_a_task_are_sorted_by_reader(tmp_path: Path) -> None:
     path = write(tmp_path / "r.jsonl", row("B", GOLD), row("A", GOLD, OTHER), row("A", GOLD, task_id="u"))
     reviews = read_reviews(path)
-    assert merged(TASK, reviews) == {"review": [
+    assert reviews_of(TASK, reviews) == [
         {"reader": "A", "calls": [[GOLD.to_json()], [OTHER.to_json()]]},
-        {"reader": "B", "calls": [[GOLD.to_json()]]}]}
+        {"reader": "B", "calls": [[GOLD.to_json()]]}]
 
 
 def test_a_changed_question_loses_its_reviews(tmp_path: Path) -> None:
     reviews = read_reviews(write(tmp_path / "r.jsonl", row("A", GOLD, question="Wie warm ist es denn in Ulm?")))
-    assert merged(TASK, reviews) == {}
+    assert reviews_of(TASK, reviews) == []
 
 
 def test_a_full_hash_is_the_same_as_its_beginning(tmp_path: Path) -> None:
     full = row("A", GOLD) | {"question_sha": question_sha(TASK.question) + "0" * 48}
-    assert merged(TASK, read_reviews(write(tmp_path / "r.jsonl", full)))
+    assert reviews_of(TASK, read_reviews(write(tmp_path / "r.jsonl", full)))
 
 
-def reviewed(*answers: tuple[str, list[Call]]) -> Task:
-    return Task("t", TASK.question, TASK.expected, TASK.accept, extra={"review": [
-        {"reader": reader, "calls": [[call.to_json()] for call in calls]} for reader, calls in answers]})
+def reviews(*answers: tuple[str, list[Call]]) -> list[Review]:
+    return [Review("t", question_sha(TASK.question), reader, tuple((call,) for call in calls))
+            for reader, calls in answers]
 
 
 @pytest.mark.parametrize(("answers", "right", "agree", "why"), [
@@ -62,7 +62,7 @@ def reviewed(*answers: tuple[str, list[Call]]) -> Task:
     ([("A", [Call("sources"), GOLD]), ("B", [GOLD])], {"A": 1, "B": 1}, 1, "one of several answers is enough"),
 ])
 def test_agreement(answers: list[tuple[str, list[Call]]], right: dict[str, int], agree: int, why: str) -> None:
-    found = agreement([reviewed(*answers), TASK])
+    found = agreement([TASK, Task("u", "Und in Bonn?", (GOLD,))], reviews(*answers))
     assert {name: counts["right"] for name, counts in found["readers"].items()} == right, why
     assert (found["reviewed"], found["by_several"], found["agree"]) == (1, 1, agree), why
 

@@ -10,6 +10,8 @@ import pytest
 
 from infranode_eval.generator import rows
 from infranode_eval.generator.build import Candidate, candidates
+from infranode_eval.generator.reviews import Review, question_sha
+from infranode_eval.generator.splits import split_of
 from infranode_eval.generator.verify import Source
 from infranode_eval.infranode.client import Answer
 from infranode_eval.infranode.snapshot import Snapshot
@@ -32,7 +34,7 @@ def asking(change: Callable[[str, dict[str, Any]], dict[str, Any]] = lambda requ
 
 
 def confirmed(source: Source, found: tuple[Candidate, ...] = CORE) -> rows.Rows:
-    return rows.confirmed(found, source, TOOLS, (), lambda done, total: None)
+    return rows.confirmed(found, source, lambda done, total: None)
 
 
 def gone(end: str) -> Callable[[str, dict[str, Any]], dict[str, Any]]:
@@ -89,7 +91,12 @@ def test_every_row_of_the_core_fits_the_schema() -> None:
 @pytest.mark.parametrize(("change", "place"), [
     ({"verified": {"level": "trusted"}}, "verified"),                 # a level that does not exist
     ({"category": "weather"}, "category"),
-    ({"expected": []}, "expected"),                                   # the generator makes no task without a gold
+    ({"category": "abroad"}, "category"),                             # belongs to the abstention set
+    ({"expected": []}, "expected"),                                   # only the abstention set has no gold
+    ({"set": "abstain"}, "why"),                                      # says why no call is right
+    ({"set": "robust"}, "variant"),                                   # says what was changed
+    ({"variant": "nfd"}, "does not allow"),                           # belongs to the robustness set
+    ({"verified": None}, "verified"),
     ({"question": "kein Satz"}, "question"),                          # too short, no end mark
     ({"note": 1}, "note"),                                            # a key nobody knows
     ({"task_id": "Köln"}, "task_id"),
@@ -107,6 +114,34 @@ def test_a_cap_holds_per_set_and_category_and_keeps_pairs_together(most: int) ->
     assert max(counts.values()) == most
     names = {c.task.task_id for c in kept}
     assert all(c.task.extra["pair"] in names for c in kept if c.task.category == "not_covered")
+
+
+def test_balanced_gives_every_category_as_many_as_the_smallest_has() -> None:
+    kept = rows.balanced(candidates(1))
+    for name in ("core", "extended"):
+        counts = Counter(c.task.category for c in kept if c.task.set == name)
+        least = min(Counter(c.task.category for c in candidates(1) if c.task.set == name).values())
+        assert set(counts.values()) == {least}
+    keys = Counter(c.phrasing.answer for c in kept if (c.task.set, c.task.category) == ("extended", "resource_key"))
+    assert max(keys.values()) == 1, "keys in turn"
+    names = {c.task.task_id for c in kept}
+    assert all(c.task.extra.get("pair", c.task.task_id) in names for c in kept), "no link leads out of the file"
+
+
+def test_the_canary_stands_in_every_row_outside_train() -> None:
+    found = confirmed(asking(), tuple(c for c in candidates(1) if c.task.category == "poi_type")).tasks
+    for task in found:
+        assert ("canary" in task.extra) == (task.set == "core" or split_of(task) != "train")
+    assert len({split_of(task) for task in found}) >= 3
+
+
+def test_notes_hold_split_difficulty_and_reviews() -> None:
+    task = confirmed(asking(), CORE[:1]).tasks[0]
+    review = Review(task.task_id, question_sha(task.question), "A", (task.expected,))
+    note = rows.notes_of([task], TOOLS, [review])[task.task_id]
+    assert note["split"] == "test"
+    assert set(note["difficulty"]) == {"margin", "neighbours", "bucket"}
+    assert note["review"] == [review.to_json()]
 
 
 def test_without_a_cap_everything_stays() -> None:

@@ -9,17 +9,20 @@ from collections.abc import Callable
 
 import pytest
 
+from infranode_eval.generator.abstain import ASK, CONTROL, REFUSE
 from infranode_eval.generator.build import NAMED, SWITCHED_OFF, servable_keys
+from infranode_eval.generator.robust import VARIANTS
 from infranode_eval.generator.rows import check_rows
 from infranode_eval.generator.templates import city_forms, core_version, phrasings
 from infranode_eval.infranode import facts
 from infranode_eval.retrieval import find_slugs
 from lm_eval_task.dataset import load_tasks
-from lm_eval_task.records import Call, Task
+from lm_eval_task.records import SETS, Call, Task
 from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, data_file, read_tools
 
 TOOLS = read_tools()
-TASKS = load_tasks(TOOLS, "all")
+EVERY = load_tasks(TOOLS, "all")
+TASKS = [task for task in EVERY if task.set in ("core", "extended")]
 CORE = [task for task in TASKS if task.set == "core"]
 EXTENDED = [task for task in TASKS if task.set == "extended"]
 BY_ID = {task.task_id: task for task in TASKS}
@@ -30,7 +33,7 @@ def of(tasks: list[Task], category: str) -> list[Task]:
 
 
 def key_of(task: Task) -> str:
-    return task.expected[0].arguments["resource"]
+    return str(task.expected[0].arguments["resource"])
 
 
 def slugs_of(task: Task) -> set[str]:
@@ -52,26 +55,29 @@ def test_the_core_has_91_tasks_in_eight_categories() -> None:
 
 
 @pytest.mark.parametrize(("category", "least"), [
-    ("not_covered", 40), ("slug_resolution", 30), ("routing_named", 20), ("routing_broad", 20), ("two_step", 24),
-    ("two_calls", 24), ("availability", 12)])
+    ("not_covered", 80), ("slug_resolution", 55), ("routing_named", 60), ("routing_broad", 40), ("two_step", 30),
+    ("two_calls", 50), ("availability", 40), ("compare_multi", 120), ("poi_type", 130), ("routing_rest", 60),
+    ("source_off", 24)])
 def test_the_extended_set_is_large_enough(category: str, least: int) -> None:
     assert len(of(EXTENDED, category)) >= least
-    assert len(EXTENDED) >= 600
+    assert len(EXTENDED) >= 2000
 
 
-def test_every_servable_key_is_asked_six_times_in_three_phrasings() -> None:
-    asked = Counter(key_of(t) for t in of(EXTENDED, "resource_key"))
-    worded = {key: {t.extra["phrasing"] for t in of(EXTENDED, "resource_key") if key_of(t) == key} for key in asked}
+def test_every_servable_key_is_asked_eight_times_in_six_phrasings() -> None:
+    asked = Counter(key_of(t) for t in of(TASKS, "resource_key"))
+    worded = {key: {t.extra["phrasing"] for t in of(TASKS, "resource_key") if key_of(t) == key} for key in asked}
     assert set(asked) == set(servable_keys())
     assert len(servable_keys()) == 60
-    assert min(asked.values()) >= 6
-    assert min(map(len, worded.values())) >= 3
+    assert min(asked.values()) >= 8
+    assert min(map(len, worded.values())) >= 6
+    off = Counter(key_of(t) for t in of(EXTENDED, "source_off"))
+    assert off == dict.fromkeys(SWITCHED_OFF, 8), "the keys that production serves nothing for"
 
 
 def test_every_city_is_asked_about() -> None:
     asked = Counter(slug for task in EXTENDED for slug in slugs_of(task))
     assert set(asked) == {city.slug for city in facts.cities()}
-    assert max(asked.values()) <= 2 * min(asked.values())
+    assert max(asked.values()) <= 3 * min(asked.values()), "held-out cities fill the test split"
 
 
 def test_types_resources_and_other_tools_are_spread() -> None:
@@ -105,11 +111,12 @@ def test_core_cities_vary_and_most_need_the_slug_rule() -> None:
 # --- rows -------------------------------------------------------------------------------------------------------------
 
 def test_every_row_fits_the_schema_and_every_gold_the_tools() -> None:
-    check_rows([task.to_json() for task in TASKS])    # load_tasks has checked golds and accepts against tools.json
+    check_rows([task.to_json() for task in EVERY])    # load_tasks has checked golds and accepts against tools.json
 
 
 def test_rows_are_sorted_and_no_question_occurs_twice() -> None:
-    assert [t.task_id for t in TASKS] == [t.task_id for t in sorted(TASKS, key=lambda t: (t.set or "", t.task_id))]
+    order = [(SETS.index(t.set), t.task_id) for t in EVERY]
+    assert order == sorted(order)
     assert [q for q, n in Counter(t.question for t in TASKS).items() if n > 1] == []
 
 
@@ -120,8 +127,12 @@ def test_no_core_phrasing_meets_its_city_again() -> None:
 
 def test_the_shipped_rows_claim_no_more_than_the_meta_file_says() -> None:
     meta = json.loads(data_file("tasks.meta.json").read_text("utf-8"))
-    assert {proof["level"] for task in TASKS for proof in proofs(task)} == {meta["source"]["level"]}
-    assert all(len(proofs(task)) == len(task.expected) for task in TASKS)
+    checked = [task for task in EVERY if "verified" in task.extra]
+    assert {proof["level"] for task in checked for proof in proofs(task)} == {meta["source"]["level"]}
+    assert all(len(proofs(task)) == len(task.expected) for task in checked if task.expected)
+    assert all("verified" in task.extra for task in EVERY if task.expected)
+    assert set(meta["tasks"]) == {task.task_id for task in EVERY}
+    assert meta["hashes"]["core"] == "c16f9cc7779344e328399a2ee38239613a39a7bf6ef38a6b5d19a0b22947678b"
 
 
 def test_status_of_the_proof_fits_the_category() -> None:
@@ -129,6 +140,8 @@ def test_status_of_the_proof_fits_the_category() -> None:
         allowed = {"not_covered"} if task.category == "not_covered" else {"ok", None}
         if task.expected[0].name in ("station_board_departures", "station_board_arrivals", "transit_departures"):
             allowed = {"ok", "no_data"}
+        if task.category == "source_off":
+            allowed = {"disabled", "no_data"}
         assert {proof["source_status"] for proof in proofs(task)} <= allowed, task.task_id
 
 
@@ -136,7 +149,7 @@ def test_status_of_the_proof_fits_the_category() -> None:
 
 def test_a_question_names_its_city_in_a_form_a_reader_resolves() -> None:
     for task in TASKS:
-        if task.category in ("two_step", "routing_rest"):     # a station may name it: Warnemünde, EVA numbers
+        if task.category in ("two_step", "routing_rest"):   # a station may name it: Warnemünde, EVA numbers
             continue
         assert slugs_of(task) <= set(find_slugs(task.question)), task.task_id
 
@@ -303,3 +316,83 @@ def test_the_four_pairs_of_one_url_never_stand_in_accept() -> None:
     for task in TASKS:
         for call in (call for alternative in task.accept for call in alternative):
             assert call.arguments.get("resource") not in NAMED, task.task_id
+
+
+# --- robustness and abstention ----------------------------------------------------------------------------------------
+
+ROBUST = [task for task in EVERY if task.set == "robust"]
+ABSTAIN = [task for task in EVERY if task.set == "abstain"]
+
+
+def test_every_variant_has_thirty_pairs_and_two_hundred_tasks_are_asked_otherwise() -> None:
+    counts = Counter(task.extra["variant"] for task in ROBUST)
+    assert set(counts) == set(VARIANTS) and min(counts.values()) >= 30
+    assert len({task.extra["base"] for task in ROBUST}) >= 200
+
+
+def test_a_variant_keeps_everything_but_the_question() -> None:
+    originals = {t.extra["base"] for t in ROBUST if t.extra["variant"] == "original"}
+    for task in ROBUST:
+        base = BY_ID[task.extra["base"]]
+        assert (task.expected, task.accept, task.category) == (base.expected, base.accept, base.category)
+        assert task.extra.get("then") == base.extra.get("then") and task.extra["phrasing"] == base.extra["phrasing"]
+        assert (task.question == base.question) == (task.extra["variant"] == "original"), task.task_id
+        assert task.extra["base"] in originals, "both sides of a pair stand in one run"
+
+
+def test_the_whole_core_is_paraphrased_by_rule_and_by_hand() -> None:
+    for variant in ("reframed", "paraphrase"):
+        assert {t.extra["base"] for t in ROBUST if t.extra["variant"] == variant} == {t.task_id for t in CORE}
+
+
+def test_a_paraphrase_shares_no_five_words_in_a_row_with_its_base() -> None:
+    def runs(text: str) -> set[tuple[str, ...]]:
+        words = re.findall(r"\w+", text.lower())
+        return {tuple(words[i:i + 5]) for i in range(len(words) - 4)}
+
+    for task in ROBUST:
+        if task.extra["variant"] == "paraphrase":
+            assert not runs(task.question) & runs(BY_ID[task.extra["base"]].question), task.task_id
+
+
+def test_digits_of_the_base_stay_in_every_variant() -> None:
+    for task in ROBUST:
+        missing = set(re.findall(r"\d{4,}", BY_ID[task.extra["base"]].question)) \
+            - set(re.findall(r"\d{4,}", task.question))
+        assert not missing, task.task_id
+
+
+def test_the_abstention_set_holds_every_kind_and_its_twins() -> None:
+    counts = Counter(task.category for task in ABSTAIN)
+    assert set(counts) == {*REFUSE, *ASK, CONTROL} and min(counts.values()) >= 20
+    by_id = {task.task_id: task for task in ABSTAIN}
+    for task in ABSTAIN:
+        if "twin" in task.extra:
+            twin = by_id[task.extra["twin"]]
+            assert bool(twin.expected) != bool(task.expected) and twin.extra["twin"] == task.task_id
+
+
+def test_a_place_outside_the_registry_is_checked_and_may_be_looked_up_first() -> None:
+    for task in of(ABSTAIN, "city_outside"):
+        assert task.extra["absent"] not in city_forms()
+        assert task.extra["verified"]["request"] == "/cities?limit=200"
+        assert (Call("list_cities"),) in task.accept
+
+
+def test_no_city_of_the_registry_stands_where_none_may() -> None:
+    for task in ABSTAIN:
+        if task.category in ("city_missing", "city_outside", "abroad"):
+            assert find_slugs(task.question) == [], task.task_id
+
+
+def test_a_control_names_its_city_and_is_covered() -> None:
+    for task in of(ABSTAIN, CONTROL):
+        assert slugs_of(task) <= set(find_slugs(task.question)), task.task_id
+        for call in task.expected:
+            if call.name == "get_city_resource":
+                assert facts.is_covered(facts.DEFAULT_STATE, call.arguments["resource"], call.arguments["slug"])
+
+
+def test_abstention_rows_claim_a_check_only_where_something_could_be_asked() -> None:
+    for task in ABSTAIN:
+        assert ("verified" in task.extra) == bool(task.expected or "absent" in task.extra), task.task_id
