@@ -5,6 +5,8 @@
     python generate.py --replay answers.jsonl       check against a recording, without a network
     python generate.py --source snapshot            check against the embedded offline model of the API
     python generate.py --verify                     re-check an existing file; exit 1 if a gold no longer holds
+    python generate.py --verify --watch-report FILE     the same, and write what moved in the API (.json: for programs)
+    python generate.py --verify --retire --out FILE     the same, and take the rows that moved out of use
     python generate.py --check-datum                which calls hold what each task asks for: is each one decided?
     python generate.py --lint                       duplicates, balance, leakage, spelling; exit 1 on a finding
     python generate.py --sealed FILE                a private set of the core's make-up; prints what may be published
@@ -18,11 +20,12 @@ Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import secrets
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,18 +33,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 
 from infranode_eval.generator import abstain, carriers, decisions, leakage, output, rows
 from infranode_eval.generator.build import candidates
+from infranode_eval.generator.connection import Wish, connect
+from infranode_eval.generator.drift import Drift, drift_of
+from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements
 from infranode_eval.generator.reviews import agreement, read_reviews
 from infranode_eval.generator.robust import robust_tasks
 from infranode_eval.generator.templates import core_version, phrasings, read_phrasings
 from infranode_eval.generator.verify import Source, counted
-from infranode_eval.infranode import facts
-from infranode_eval.infranode.client import BASE_URL, CONTACT, Client
-from infranode_eval.infranode.recording import Recorder, read_recording
+from infranode_eval.generator.watch import watch_json, watch_markdown
+from infranode_eval.infranode.client import BASE_URL, CONTACT
+from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
 from lm_eval_task import datum
-from lm_eval_task.dataset import load_tasks
-from lm_eval_task.errors import BenchError, IncompleteError, UsageError
+from lm_eval_task.dataset import in_use, load_tasks
+from lm_eval_task.errors import BenchError, DataError, IncompleteError, UsageError
+from lm_eval_task.records import Task, read_tasks
 from lm_eval_task.tools import data_file, read_tools
 
 MAIN_SETS = ("core", "extended")
@@ -69,7 +76,15 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--replay", metavar="FILE", help="answer from a recording instead of a source")
     parser.add_argument("--record", metavar="FILE", help="write every response of the source to a recording")
     parser.add_argument("--out", metavar="FILE", default=None, help="default: tasks.jsonl of the project")
-    parser.add_argument("--verify", action="store_true", help="re-check the file at --out; writes nothing")
+    parser.add_argument("--verify", action="store_true", help="re-check the file at --tasks or --out; writes nothing "
+                                                              "unless asked to")
+    parser.add_argument("--tasks", metavar="FILE", help="with --verify: the file to check (default: --out, with "
+                                                        "--retire tasks.jsonl)")
+    parser.add_argument("--watch-report", metavar="FILE", help="with --verify: what moved, as Markdown or, if the name "
+                                                               "ends in .json, as JSON")
+    parser.add_argument("--retire", action="store_true", help="with --verify: write to --out (default: itself, "
+                                                              "with --force) with the rows that moved marked")
+    parser.add_argument("--force", action="store_true", help="with --watch-report, --retire: replace existing files")
     parser.add_argument("--check-datum", action="store_true",
                         help="execute every offered call offline and check that each one whose answer holds the datum "
                              "of a task is decided; writes nothing")
@@ -86,84 +101,33 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     chosen = parser.parse_args(arguments)
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")
-    if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet))) > 1:
-        parser.error("--verify, --lint, --sealed and --datasheet are jobs of their own: give one of them")
+    if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet, chosen.check_datum))) > 1:
+        parser.error("--verify, --check-datum, --lint, --sealed and --datasheet are jobs of their own: give one of them")
     if chosen.phrasings and not chosen.sealed:
         parser.error("--phrasings goes with --sealed")
     if chosen.replay and chosen.record:
         parser.error("--replay and --record exclude each other")
+    asked = [flag for flag in ("tasks", "watch_report", "retire", "force") if getattr(chosen, flag)]
+    if asked and not chosen.verify:
+        parser.error(f"--{asked[0].replace('_', '-')} goes with --verify only")
+    if chosen.force and not (chosen.watch_report or chosen.retire):
+        parser.error("--force goes with --watch-report or --retire only")
+    if chosen.tasks and chosen.out and not chosen.retire:
+        parser.error("--tasks and --out name the same thing without --retire; give one of them")
     return chosen
 
 
-# --- where answers come from ------------------------------------------------------------------------------------------
-
-@dataclass(frozen=True, slots=True)
-class _Connection:
-    """A client, what a check against it proves, how the meta file names it, and how to close it."""
-
-    client: Client
-    level: str
-    described: dict[str, Any]
-    close: Callable[[], None]
+def _wish(chosen: argparse.Namespace) -> Wish:
+    return Wish(chosen.source, chosen.replay, chosen.record, chosen.base_url, chosen.rps, chosen.contact)
 
 
-def _connect(chosen: argparse.Namespace) -> _Connection:
-    if chosen.replay:
-        recording = read_recording(chosen.replay)
-        client = Client(recording.base_url, rps=None, retries=0, transport=recording.transport())
-        level = "snapshot" if recording.level == "snapshot" else "recording"
-        made_at = {"recorded": recording.level, "base_url": recording.base_url}
-        return _Connection(client, level, {"level": level, **made_at}, client.close)
-    if chosen.source == "snapshot":
-        transport, level, base_url = Snapshot().transport(), "snapshot", BASE_URL
-        described = {"level": level, "state": facts.DEFAULT_STATE, "world_hash": facts.world_hash()}
-    else:
-        transport, level, base_url = None, _level_at(chosen.base_url), chosen.base_url
-        described = {"level": level, "base_url": base_url}
-    return _recorded(chosen, transport, level, base_url, described)
-
-
-def _recorded(chosen: argparse.Namespace, transport: Any, level: str, base_url: str,
-              described: dict[str, Any]) -> _Connection:
-    """A client of the live API or of the snapshot, with a recorder in between if one is wished for."""
-    settings: dict[str, Any] = {"rps": chosen.rps, "contact": chosen.contact}
-    if level == "snapshot":
-        settings = {"rps": None, "today": _snapshot_day}
-    recorder = None
-    if chosen.record:
-        today = {"today": _snapshot_day} if level == "snapshot" else {}
-        recorder = Recorder(chosen.record, level, base_url, **today)
-        transport = recorder.around(transport)
-    client = Client(base_url, transport=transport, **settings)
-
-    def close() -> None:
-        client.close()
-        if recorder is not None:
-            recorder.close()
-
-    return _Connection(client, level, described, close)
-
-
-def _snapshot_day() -> str:
-    return facts.raw()["clock"]["local"][:10]
-
-
-def _level_at(base_url: str) -> str:
-    """Only the public address is "live"; a server elsewhere says itself if it is our own model, else it is "server"."""
-    if base_url.rstrip("/") == BASE_URL:
-        return "live"
-    with Client(base_url, rps=None, retries=0) as client:
-        answer = client.get("/cities")
-    return "snapshot" if "infranode-snapshot" in answer.headers.get("server", "") else "server"
-
-
-# --- the two jobs -----------------------------------------------------------------------------------------------------
+# --- the jobs -----------------------------------------------------------------------------------------------------
 
 def _generate(chosen: argparse.Namespace) -> int:
     tools, path, reviews = read_tools(), _out(chosen), read_reviews()
     wanted = rows.capped(candidates(chosen.seed), chosen.max_per_category)
     wanted = rows.balanced(wanted) if chosen.balanced else wanted
-    connection = _connect(chosen)
+    connection = connect(_wish(chosen))
     try:
         source = Source(connection.client.get, connection.level)
         found = rows.confirmed(wanted, source, _progress)
@@ -176,6 +140,7 @@ def _generate(chosen: argparse.Namespace) -> int:
     if not found.tasks or len(found.dropped) > MOST_DROPPED * len(wanted):
         raise IncompleteError(f"{len(found.dropped)} of {len(wanted)} tasks were dropped, so the source is down or "
                               f"is not InfraNode; {path} was left as it is")
+    found = replace(found, tasks=carried_over(found.tasks, _already_retired(path)))
     rows.check_rows([task.to_json() for task in found.tasks])
     leaks = leakage.shares([task for task in found.tasks if task.set in MAIN_SETS], tools)
     print("\n".join(leakage.table(leaks)), file=sys.stderr)
@@ -184,6 +149,8 @@ def _generate(chosen: argparse.Namespace) -> int:
             "dropped": dropped, "leakage": leaks,
             "review": agreement([task for task in found.tasks if task.set == "core"], reviews),
             "canary": rows.CANARY, "tasks": rows.notes_of(found.tasks, tools, reviews)}
+    if len(in_use(found.tasks)) < len(found.tasks):
+        meta = retired_meta(meta, found.tasks)
     output.write(path, found.tasks, meta)
     if path == data_file("tasks.jsonl"):
         datum.TABLE.write_text(carriers.text_of(carriers.snapshot_carriers(tools)), "utf-8", newline="\n")
@@ -192,18 +159,93 @@ def _generate(chosen: argparse.Namespace) -> int:
     return 0
 
 
+def _already_retired(path: Path) -> list[Task]:
+    """The rows of the file to replace and of the project's own, where the retired ones are marked."""
+    found: list[Task] = []
+    for file in (path, data_file("tasks.jsonl")):
+        with contextlib.suppress(DataError):     # not there, or no tasks: then it retires nothing
+            found += read_tasks(file)
+    return found
+
+
 def _verify(chosen: argparse.Namespace) -> int:
-    path = _out(chosen)
-    tasks = load_tasks(read_tools(), "all", path)
-    connection = _connect(chosen)
+    path, tools = _checked_file(chosen), read_tools()
+    tasks = load_tasks(tools, "all", path, retired=True)
+    _check_targets(chosen, path)
+    connection = connect(_wish(chosen))
+    snapshot = Snapshot()
     try:
-        found = rows.broken(tasks, Source(connection.client.get, connection.level), _progress)
+        drift = drift_of(tasks, connection.client.get, connection.client.document, tools, _progress,
+                         lambda request: (snapshot.respond("GET", PREFIX + request).json() or {}).get("data"))
     finally:
         connection.close()
-    for task_id, reason in found:
-        print(f"{task_id}: {reason}")
-    print(f"{path}: {len(tasks)} tasks checked against {connection.level}, {len(found)} do not hold")
-    return 1 if found else 0
+    for found in (*drift.of("moved"), *drift.of("back")):
+        print(f"{found.task_id}: {'back, ' if found.grade == 'back' else ''}{found.reason}")
+    if chosen.watch_report:
+        _write_report(Path(chosen.watch_report), drift, path, connection.described)
+    if chosen.retire:
+        _retire(chosen, path, tasks, drift)
+    counts = {grade: len(drift.of(grade)) for grade in ("moved", "changed", "unknown")}
+    print(f"{path}: {drift.checked} tasks checked against {connection.level}, {counts['moved']} do not hold, "
+          f"{counts['changed']} hold but changed, {counts['unknown']} got no answer")
+    return 1 if counts["moved"] else 0
+
+
+def _checked_file(chosen: argparse.Namespace) -> Path:
+    if chosen.tasks or chosen.retire:
+        return Path(chosen.tasks or data_file("tasks.jsonl"))
+    return _out(chosen)
+
+
+def _check_targets(chosen: argparse.Namespace, path: Path) -> None:
+    """Before twenty minutes of requests: may what will be written be written?"""
+    targets = {"--watch-report": Path(chosen.watch_report)} if chosen.watch_report else {}
+    if chosen.retire:
+        targets["--out"] = Path(chosen.out or path)
+    for flag, target in targets.items():
+        if not target.parent.is_dir():
+            raise UsageError(f"{flag} {target}: the folder {target.parent} does not exist")
+        if flag == "--watch-report" and target.resolve() in (path.resolve(), output.meta_path(path).resolve()):
+            raise UsageError(f"{flag} {target}: that is the file of tasks; choose another name")
+        if target.exists() and not chosen.force:
+            raise UsageError(f"{flag} {target}: exists already; choose another name, or --force to replace it")
+
+
+def _write_report(target: Path, drift: Drift, path: Path, source: dict[str, Any]) -> None:
+    head = {"file": path.name, "version": _meta_of(path).get("version"), "source": source}
+    text = watch_json(drift, head) if target.suffix == ".json" else watch_markdown(drift, head)
+    output.write_texts({target: text})
+    print(f"{target}: what moved, what changed, and the API as a whole")
+
+
+def _retire(chosen: argparse.Namespace, path: Path, tasks: Sequence[Task], drift: Drift) -> None:
+    """Mark the rows that moved, and write the meta file that belongs to them, where there is one."""
+    marks = retirements(tasks, drift)
+    if not marks:
+        print("nothing moved, so nothing is retired and nothing was written")
+        return
+    target, meta = Path(chosen.out or path), _meta_of(path)
+    marked = [replace(task, extra={**task.extra, "retired": marks[task.task_id]._asdict()})
+              if task.task_id in marks else task for task in tasks]
+    texts = {target: retired_text(path.read_bytes().decode("utf-8"), marks)}
+    if meta:
+        meta = retired_meta(meta, marked)
+        texts[output.meta_path(target)] = output.meta_text(meta)
+    output.write_texts(texts)
+    version = f", version {meta['version']}" if meta else ""
+    print(f"{target}: {len(marks)} rows retired, twins of pairs included{version}")
+
+
+def _meta_of(path: Path) -> dict[str, Any]:
+    """The meta file beside a file of tasks; empty where there is none. Raise DataError for a broken one."""
+    meta = output.meta_path(path)
+    if not meta.exists():
+        return {}
+    try:
+        value = json.loads(meta.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise DataError(f"is not JSON ({error}); build it again, or move it away", meta) from None
+    return value if isinstance(value, dict) else {}
 
 
 def _check_datum(chosen: argparse.Namespace) -> int:
@@ -245,7 +287,7 @@ def _sealed(chosen: argparse.Namespace) -> int:
     secret = secrets.token_hex(16)
     own = read_phrasings(Path(chosen.phrasings)) if chosen.phrasings else None
     wanted = sealed.sealed_candidates(secret, own)
-    connection = _connect(chosen)
+    connection = connect(_wish(chosen))
     try:
         found = rows.confirmed(wanted, Source(connection.client.get, connection.level), _progress)
     finally:

@@ -8,8 +8,11 @@ Usage:
   python3 report.py --format json > report.json   everything the tables show, proportions 0-1
   python3 report.py --format csv > runs.csv       one row per run; --table categories: one per run and category
   python3 report.py --set core                    only runs over this set of tasks
+  python3 report.py --common-rows                 runs over several versions of a set, over the rows that all hold
   python3 report.py --compare A.json B.json       task by task: what flipped, and is that more than chance?
+  python3 report.py --sealed PUBLIC.json SEALED.json   one model over public and sealed tasks (--sha256: of the sealed)
   python3 report.py --task resource_key-koeln-road-events    question, gold; each model's reply, reading, verdict
+  python3 report.py --items                       each task over all models: who is right, does it look broken?
   python3 report.py --confusion results/a.json    which tool was called where another was right
   python3 report.py --gate 'call_match>=0.8' --gate 'failed<=0' results/a.json     for CI: exit 1 if a gate is broken
   python3 report.py --gate-against BASE.json --max-drop 0.02 results/a.json
@@ -19,13 +22,14 @@ Usage:
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
 
-Exit status: 0, 1 if a gate is broken or a result file was broken or refused (named and left out, the rest is shown), 2
-for wrong usage or data.
+Exit status: 0, 1 if a gate or a seal is broken or a result file was broken or refused (named and left out, the rest is
+shown), 2 for wrong usage or data.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -35,22 +39,34 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_harness_output, read_json
+from infranode_eval.reports.arms import arms_sections
+from infranode_eval.reports.common import over_common_rows
 from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.conformance import check_file
 from infranode_eval.reports.confusions import confusion_lines, confusion_of, confusion_section
 from infranode_eval.reports.drilldown import Case, case_json, case_lines, cases_of, unknown_task
 from infranode_eval.reports.exhibits import Exhibit, best_files, exhibits_of, without_rows
-from infranode_eval.reports.export import TABLES, csv_text, json_text, report_csv, report_json
+from infranode_eval.reports.export import TABLES, csv_text, items_csv, json_text, report_csv, report_json
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.gates import Gate, broken_gates, kept_line, worse_than
 from infranode_eval.reports.harness_output import verdicts_from_harness
-from infranode_eval.reports.intake import one_run, read_each, result_files, runs_of, summaries_of, task_sets
+from infranode_eval.reports.intake import (
+    look_again,
+    one_run,
+    read_each,
+    result_files,
+    runs_of,
+    summaries_of,
+    task_sets,
+)
+from infranode_eval.reports.items import Look
 from infranode_eval.reports.page import html_page, page_path, write_page
 from infranode_eval.reports.plots import write_plots
 from infranode_eval.reports.published import published_section, read_published
 from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
-from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
+from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
 from infranode_eval.results import write_result
@@ -65,7 +81,7 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("paths", nargs="*", metavar="FILE", help="result files and folders (default: results/)")
     described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
     described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
-                                                                  "per run and category, outcome, first call, repeat")
+                                                                  "per run and category, outcome, repeat, variant, …")
     described.add_argument("--set", choices=NAMES, help="only runs over this set")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
@@ -74,7 +90,14 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, task by task")
     described.add_argument("--common", action="store_true", help="with --compare: over the tasks that both hold, where "
                                                                  "their sets differ")
+    described.add_argument("--sealed", nargs=2, metavar=("PUBLIC", "SEALED"), help="one model over public and sealed "
+                                                                                   "tasks")
+    described.add_argument("--sha256", metavar="HASH", help="with --sealed: of the sealed file, as it was published")
+    described.add_argument("--common-rows", action="store_true", help="over the tasks that all runs of one suite, mode "
+                                                                      "and set-up hold with equal question and gold")
     described.add_argument("--task", metavar="ID", help="one task: what each model replied, how it was read and judged")
+    described.add_argument("--items", action="store_true", help="each task: share of the models that are right, and "
+                                                                "whether it tells good from weak")
     described.add_argument("--confusion", action="store_true", help="gold tool × called tool, for each run")
     described.add_argument("--gate", metavar="CONDITION", action="append",
                            help="a strict number of every run, e.g. 'call_match>=0.8' (may be repeated)")
@@ -102,8 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The function that the flags ask for. Raise UsageError for flags that do not go together."""
-    views = [name for name in ("rescore", "check", "compare", "task", "confusion", "gate", "gate_against",
-                              "html", "plots") if getattr(options, name)]
+    views = [name for name in ("rescore", "check", "compare", "sealed", "task", "items", "confusion", "gate",
+                              "gate_against", "html", "plots") if getattr(options, name)]
     if len(views) > 1 and views not in (["gate", "gate_against"], ["html", "plots"]):
         raise UsageError(f"{_flag(views[0])} does not go with {_flag(views[1])}")
     view = views[0] if views else "report"
@@ -117,15 +140,17 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
                          f"{'--published' if options.published else _flag(view)}")
     if options.table and options.format != "csv":
         raise UsageError("--table goes with --format csv only")
-    return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files, "task": show_task,
+    return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files,
+            "sealed": compare_with_sealed, "task": show_task, "items": show_items,
             "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw}[view]
 
 
-_GOES_WITH = {"write": ("rescore",), "common": ("compare",), "max_drop": ("gate_against", "gate"),
-              "published": ("report",), "table": ("report",),
-              "set": ("report", "compare", "gate", "gate_against", "html", "plots"),
-              "paths": ("report", "rescore", "task", "confusion", "gate", "gate_against", "html", "plots")}
-_FOR_PROGRAMS = {"csv": ("report", "compare", "confusion"), "json": ("report", "compare", "confusion", "task")}
+_GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",), "common_rows": ("report",),
+              "max_drop": ("gate_against", "gate"), "published": ("report",), "table": ("report",),
+              "set": ("report", "compare", "items", "gate", "gate_against", "html", "plots"),
+              "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots")}
+_FOR_PROGRAMS = {"csv": ("report", "compare", "items", "confusion"),
+                 "json": ("report", "compare", "sealed", "confusion", "task")}
 
 
 def _flag(name: str) -> str:
@@ -134,13 +159,13 @@ def _flag(name: str) -> str:
 
 def report(options: argparse.Namespace) -> int:
     """Print the report; 1 if a file had to be left out."""
-    summaries, left_out = summarise_files(options)
+    summaries, left_out, look = summarise_files(options)
     if options.format == "json":
-        show(report_json(summaries, left_out))
+        show(report_json(summaries, left_out, look))
     elif options.format == "csv":
         show(report_csv(summaries, options.table or "runs"))
     else:
-        sections = report_sections(summaries)
+        sections = report_sections([s for s in summaries if s.run.arm is None], look) + arms_sections(summaries)
         if options.published:
             sections.append(published_section(read_published()))
         if sections:
@@ -148,16 +173,22 @@ def report(options: argparse.Namespace) -> int:
     return 1 if left_out else 0
 
 
-def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[str]]:
-    """(the runs of all files, what was left out and why)."""
+def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[str], Look]:
+    """(the runs of all files, what was left out and why, what reads their replies once more)."""
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say)
+    if options.common_rows:
+        runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
+        summaries, unknown = over_common_rows(runs, sets, tools, options.set)
+        for line in unknown:
+            _say(f"left out: {line}")
+        return summaries, left_out + unknown, look_again(tools, sets)
     summaries, left_out = read_each(_files(options), lambda file: summaries_of(file, tools, sets), _say)
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
         if not summaries and not left_out:
             raise DataError(f"no result file holds a run over the set {options.set}")
-    return summaries, left_out
+    return summaries, left_out, look_again(tools, sets)
 
 
 def _files(options: argparse.Namespace) -> tuple[Path, ...]:
@@ -193,6 +224,8 @@ def draw(options: argparse.Namespace) -> int:
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     if not found and not left_out:
         raise DataError(f"no result file holds a run over the set {options.set}")
+    for line in version_notes(e.summary for e in found):
+        _say(line)
     written = write_plots(found, Path(options.plots)) if options.plots else []
     if page is not None:
         write_page(page, html_page(found, left_out, prices.as_of))
@@ -216,6 +249,20 @@ def compare_files(options: argparse.Namespace) -> int:
     return 0
 
 
+def compare_with_sealed(options: argparse.Namespace) -> int:
+    """Print what a model solves more of the public tasks than of the sealed ones; 1 if the seal is broken."""
+    if options.sha256 and not re.fullmatch("[0-9a-fA-F]{64}", options.sha256):
+        raise UsageError(f"--sha256 {options.sha256!r}: expected 64 hexadecimal digits")
+    tools = read_tools(options.tools)
+    files = [(Path(path), known_sets(tools, path)) for path in options.tasks or ()]
+    sets = [known for _, inside in files for known in inside] + list(task_sets(tools, None, _say))
+    public, sealed = (summarise(one_run(Path(path), None, tools, sets), sets, tools) for path in options.sealed)
+    found = compare_sealed(public, sealed, seal_of(sealed.run, options.sha256, files))
+    show(json_text(sealed_json(found)) if options.format == "json" else
+         render([sealed_section(found)], options.format))
+    return 1 if found.seal.holds is False else 0
+
+
 def show_task(options: argparse.Namespace) -> int:
     """Print one task and every reply to it; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
@@ -226,6 +273,16 @@ def show_task(options: argparse.Namespace) -> int:
         raise unknown_task(options.task, (key for _, ids in found for key in ids))
     show(json_text([case_json(case) for case in cases]) if options.format == "json"
          else "\n".join(case_lines(cases)) + "\n")
+    return 1 if left_out else 0
+
+
+def show_items(options: argparse.Namespace) -> int:
+    """Print every task as an item over all models; 1 if a file had to be left out."""
+    summaries, left_out, look = summarise_files(options)
+    if options.format == "csv":
+        show(items_csv(summaries))
+    elif summaries:
+        show(render(item_sections(summaries, look), options.format))
     return 1 if left_out else 0
 
 
@@ -250,7 +307,7 @@ def gate(options: argparse.Namespace) -> int:
     gates = [Gate.from_text(text) for text in options.gate or ()]
     if options.max_drop is not None and (not options.gate_against or not 0 <= options.max_drop <= 1):
         raise UsageError("--max-drop goes with --gate-against and is a number from 0 to 1")
-    summaries, left_out = summarise_files(options)
+    summaries, left_out, _ = summarise_files(options)
     lines = broken_gates(gates, summaries)
     if options.gate_against:
         tools = read_tools(options.tools)

@@ -54,7 +54,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--set", dest="which", default="core", metavar="S",
                    help="core, extended, robust, abstain or all; default: core")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
-                                                          "with --tasks FILE its name without ending as the set")
+                                                          "with --tasks FILE its name without ending as the set; "
+                                                          "with --arm results/arms/<model>….<arm>[.<tag>].json")
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
     p.add_argument("--rpm", type=_limit, metavar="N", help="requests a minute, evenly spaced; default: no limit")
@@ -66,7 +67,11 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
-    p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task")
+    p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
+                                                                          "as --arm order --arm-seed SEED")
+    p.add_argument("--arm", metavar="NAME", help="one thing about the tools changed, to explain the score without it; "
+                                                 "--arm list names them all")
+    p.add_argument("--arm-seed", type=_whole(0), default=1, metavar="N", help="of what an arm draws; default: 1")
     p.add_argument("--tool-choice", choices=("auto", "required", "none"), default="auto",
                    help="native mode; default: auto")
     p.add_argument("--parallel-tool-calls", choices=("auto", "off", "on", "unset"), default="auto",
@@ -180,7 +185,7 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
                 args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits, args.limit,
                 args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
                 args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
-                args.seed, args.shuffle_tools, args.price_in, args.price_out)
+                args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed)
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],
@@ -295,7 +300,8 @@ def play(plan: Plan) -> tuple[int, bool]:
         reason = result["stopped"] or message_in(result["rows"][0]["error"] or "")
         print(f"run_eval.py: no task was answered, so nothing was written: {reason}", file=sys.stderr)
         return 3, result["stopped"] == "interrupted"
-    print(*summary_lines(result, read_tools(plan.tools)), sep="\n", flush=True)
+    offered_as_they_stand = None if plan.arm else read_tools(plan.tools)
+    print(*summary_lines(result, offered_as_they_stand), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)
         return 0, False

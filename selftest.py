@@ -17,14 +17,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
+from infranode_eval.arms import ARMS, SEED
 from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
 from infranode_eval.mutations import Variant, mutations
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import ProviderOptions, Sampling
+from infranode_eval.suites import Setup, single
 from infranode_eval.terminal import Parser
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.datum import carriers, label_of
-from lm_eval_task.errors import BenchError
+from lm_eval_task.errors import BenchError, UsageError
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.prompt import MODES, messages
 from lm_eval_task.records import Call, Reply, Score, Task
@@ -44,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
         counts = Counter(kind for task in tasks for kind in checked(task, tools))
         baselines = [baseline_line(name, mode, tasks, tools) for name in ("oracle", *NEVER_RIGHT) for mode in MODES]
+        baselines += [line for name in ARMS if (line := arm_line(name, tasks, tools))]
     except Surprise as surprise:
         print(surprise, file=sys.stderr)
         return 1
@@ -139,6 +142,35 @@ def baseline_line(name: str, mode: str, tasks: Sequence[Task], tools: Toolset) -
             raise Surprise(f"surprise in {task.task_id}: baseline {name} scored {int(solved)} ({mode} mode)\n"
                            f"  expected: {_shown(task.expected)}\n  actual:   {_shown(score.calls)}")
     return f"{right:8,}  of {len(tasks):,} right: baseline {name}, {mode} mode"
+
+
+def arm_line(name: str, tasks: Sequence[Task], tools: Toolset) -> str | None:
+    """Replay the golds of the core tasks under an arm, in its own names. None for tools that the arm cannot change.
+
+    Raise Surprise if a gold is not right although the arm offers its tools, or if silence is right.
+    """
+    try:
+        offering = ARMS[name].offer(tools, SEED)
+    except UsageError:
+        return None
+    asked = [t for t in tasks if t.set == "core" and t.expected] or [t for t in tasks if t.expected]
+    setups = [Setup.of(mode, tools, Sampling(max_tokens=160), offering) for mode in MODES]
+    right = sum(_right_under(name, task, setup) for setup in setups for task in asked) // len(MODES)
+    return f"{right:8,}  of {len(asked):,} right: baseline oracle under arm {name}, both modes"
+
+
+def _right_under(name: str, task: Task, run: Setup) -> bool:
+    """Is the gold right under the arm? Raise Surprise where it is not although it is offered, or where silence is."""
+    setup = run.for_task(task.task_id, task.question)
+    offered = setup.offer.offered_task(task) if setup.offer else task
+    for program, wanted in (("never_calls", False), ("oracle", bool(offered.expected))):
+        provider = open_provider("baseline", ProviderOptions(model=program, tools=setup.tools))
+        transcript = single.play(task, provider.for_task(offered) if program == "oracle" else provider, setup)
+        score = single.score(task, transcript, run)
+        if bool(score.call_match) is not wanted:
+            raise Surprise(f"surprise in {task.task_id}: {program} under arm {name} scored {int(not wanted)} "
+                           f"({run.mode} mode)\n  expected: {_shown(task.expected)}\n  actual:   {_shown(score.calls)}")
+    return bool(offered.expected)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from lm_eval_task.errors import DataError
 # Keys of a JSON line: flags of the command without their dashes, "_" for "-".
 KEYS = ("model", "backend", "base_url", "mode", "api_key_env", "header", "extra_body", "tool_choice",
         "parallel_tool_calls", "tag", "out", "max_tokens", "temperature", "timeout", "concurrency", "rpm", "retries",
-        "tpm", "max_wait", "seed", "shuffle_tools", "price_in", "price_out")
+        "tpm", "max_wait", "seed", "shuffle_tools", "arm", "arm_seed", "price_in", "price_out")
 
 
 def flags_of_lines(path: Path) -> Iterator[tuple[int, list[str]]]:

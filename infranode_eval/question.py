@@ -21,8 +21,8 @@ def ask(plan: Plan, question: str) -> Iterator[str]:
     Raise UsageError for a provider that answers tasks only.
     """
     tools = read_tools(plan.tools)
-    setup = setup_of(plan, open_suite(plan.suite), tools)
-    provider = provider_of(plan, tools)
+    setup = setup_of(plan, open_suite(plan.suite), tools).for_task("", question)
+    provider = provider_of(plan, setup.tools)
     if isinstance(provider, TaskReader):
         raise UsageError(f"{plan.model} answers tasks, not questions; choose another model")
     try:

@@ -12,6 +12,7 @@ from infranode_eval.destination import Claim, Taken, claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
 from infranode_eval.tokens import ESTIMATE
+from lm_eval_task.dataset import retired_in
 from lm_eval_task.records import Task
 
 
@@ -38,7 +39,10 @@ class _Witness:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """What a run would do. asked: the tasks to send, once for each repeat. taken: why the run would not begin."""
+    """What a run would do. asked: the tasks to send, once for each repeat. taken: why the run would not begin.
+
+    retired: rows of the set that are out of use, since the API no longer answers them.
+    """
 
     ready: Prepared
     asked: Sequence[Task]
@@ -46,6 +50,7 @@ class Rehearsal:
     price: Price | None
     price_source: str
     taken: str | None = None
+    retired: int = 0
 
 
 def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None = None) -> Rehearsal:
@@ -65,7 +70,8 @@ def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None 
     price = price_of(table, listed, price_in, price_out, None)
     source = "as given" if price_in is not None and price_out is not None else \
         f"list price of {table.as_of} in {table.currency}, unchecked: --price-in and --price-out override"
-    return Rehearsal(ready, asked, _preview(ready, asked), price, source, taken)
+    retired = retired_in(plan.which, plan.tasks) if plan.suite == "single" else 0
+    return Rehearsal(ready, asked, _preview(ready, asked), price, source, taken, retired)
 
 
 def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
@@ -74,7 +80,7 @@ def _preview(ready: Prepared, asked: Sequence[Task]) -> Preview | None:
         return None
     witness = _Witness()
     with contextlib.suppress(_Seen):
-        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id))
+        ready.suite.play(asked[0], witness, ready.setup.for_task(asked[0].task_id, asked[0].question))
     return ready.provider.preview(*witness.request) if witness.request else None
 
 
@@ -82,8 +88,11 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     """What --dry-run prints."""
     ready, asked = rehearsal.ready, rehearsal.asked
     yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
-           f"suite {ready.description.suite}, set {ready.description.set}")
+           f"suite {ready.description.suite}, set {ready.description.set}"
+           + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    if rehearsal.retired:
+        yield f"retired rows   {rehearsal.retired:>12,}   of the set are left out (\"retired\" in the file says why)"
     if rehearsal.taken is not None:
         yield f"note: {rehearsal.taken}"
     if not asked:

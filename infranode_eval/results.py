@@ -31,7 +31,8 @@ FORMAT = 1
 HARNESS = "run_eval"
 
 
-_ASKED_FOR = ("seed", "shuffle_tools", "tool_choice", "parallel_tool_calls", "extra_body")   # identity where sent
+_ASKED_FOR = ("seed", "shuffle_tools", "arm", "arm_seed", "tool_choice", "parallel_tool_calls",
+              "extra_body")     # identity where sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,15 +66,17 @@ class Description:
 
 
 def results_path(model: str, suite: str = "single", which: str = "core", mode: str = "prompt",
-                 tag: str | None = None, own: str | None = None) -> Path:
+                 tag: str | None = None, own: str | None = None, arm: str | None = None) -> Path:
     """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own.
 
-    own: the stem of the user's tasks file, which stands in the place of the set.
+    own: the stem of the user's tasks file, which stands in the place of the set. arm: runs under one lie together, as
+    results/arms/<model>[.<set>][.native].<arm>[.<tag>].json.
     """
     tasks = [_file_name(own)] if own else [which] if which != "core" else []
-    marks = [_file_name(model), *tasks, *(["native"] if mode == "native" else []), *([_file_name(tag)] if tag else [])]
+    marks = [_file_name(model), *tasks, *(["native"] if mode == "native" else []), *([_file_name(arm)] if arm else []),
+             *([_file_name(tag)] if tag else [])]
     folder = Path("results") if suite == "single" else Path("results") / suite
-    return folder / f"{'.'.join(marks)}.json"
+    return (folder / "arms" if arm else folder) / f"{'.'.join(marks)}.json"
 
 
 def _file_name(text: str) -> str:

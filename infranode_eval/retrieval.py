@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 from infranode_eval.shipped import read_shipped
 from lm_eval_task.tools import Tool, Toolset
@@ -79,16 +80,21 @@ def tool_documents(tools: Toolset) -> dict[str, str]:
     """What the tools say, as one document per choice a caller has.
 
     Labels: "get_city_resource/<key>", "pois/<type>", "compare/<resource>", else the tool's name. A document holds the
-    name of the choice and its description; without `resource` lines, types or lists each tool is one document.
+    name of the choice and its description; without `resource` lines, types or lists each tool is one document. Tools
+    are told apart by what their descriptions look like, not by name, so that tools under other names work alike.
     """
     keys = key_lines(tools)
     documents: dict[str, str] = {}
     for tool in tools.tools:
-        choices = _choices(tool, keys)
-        if choices:
-            documents |= {f"{tool.name}/{name}": f"{name}: {text}" for name, text in choices.items()}
-        else:
+        choice, found = choice_parameter(tool), choices(tool)
+        if choice is None:
             documents[tool.name] = f"{tool.name}: {tool.description}"
+        elif _lines(tool.properties[choice]):
+            documents |= {f"{tool.name}/{name}": f"{name}: {text}" for name, text in found.items()}
+        else:
+            documents |= {f"{tool.name}/{name}": f"{name}: " + " ".join(filter(None, (note or keys.get(name, ""),
+                                                                                      tool.description)))
+                          for name, note in found.items()}
     return documents
 
 
@@ -98,31 +104,48 @@ def label_documents(tools: Toolset) -> dict[str, str]:
 
 
 def key_lines(tools: Toolset) -> dict[str, str]:
-    """The text of each key, from the lines "key: text" of the description of get_city_resource's `resource`."""
-    tool = tools.get("get_city_resource")
-    text = tool.properties.get("resource", {}).get("description", "") if tool else ""
-    pairs = (line.partition(": ") for line in text.split("\n")[1:])
-    return {key: value for key, colon, value in pairs if colon}
+    """The text of each key, from the lines "key: text" that describe a parameter with an enum."""
+    return next((lines for tool in tools.tools for schema in tool.properties.values() if (lines := _lines(schema))), {})
 
 
-def _choices(tool: Tool, keys: Mapping[str, str]) -> dict[str, str]:
-    if tool.name == "get_city_resource":
-        return dict(keys)
-    if tool.name == "pois":
-        return {name: f"{note} {tool.description}" for name, note in _listed(tool, "type").items()}
-    if tool.name == "compare":
-        return {name: " ".join(filter(None, (note or keys.get(name, ""), tool.description)))
-                for name, note in _listed(tool, "resource").items()}
-    return {}
+def choice_parameter(tool: Tool) -> str | None:
+    """The parameter whose values are a tool's choices; None for a tool that has none.
+
+    It is described by lines "key: text", or by a list of its values, or it is required and has only an enum.
+    """
+    for name, schema in tool.properties.items():
+        if _lines(schema) or listed(schema.get("description", "")):
+            return name
+    return next((name for name in tool.required if _bare_enum(tool.properties[name])), None)
 
 
-_LISTED = re.compile(r"([a-z][a-z-]*[a-z])(?: \(([^)]*)\))?(?=,| oder |\Z)")
+def choices(tool: Tool) -> dict[str, str]:
+    """The values of the choice parameter with what is said of each; "" where nothing is. Empty without choices."""
+    name = choice_parameter(tool)
+    schema = tool.properties[name] if name else {}
+    return _lines(schema) or listed(schema.get("description", "")) or dict.fromkeys(_bare_enum(schema), "")
 
 
-def _listed(tool: Tool, parameter: str) -> dict[str, str]:
-    """The values that a description lists as "value (note), value oder value"."""
-    text = tool.properties.get(parameter, {}).get("description", "")
-    return {m[1]: m[2] or "" for m in _LISTED.finditer(text)}
+def _lines(schema: Mapping[str, Any]) -> dict[str, str]:
+    enum = frozenset(v for v in schema.get("enum", ()) if isinstance(v, str))
+    pairs = (line.partition(": ") for line in schema.get("description", "").split("\n")[1:]) if enum else ()
+    return {key: value for key, colon, value in pairs if colon and key in enum}
+
+
+def _bare_enum(schema: Mapping[str, Any]) -> list[str]:
+    values = [] if schema.get("description") else schema.get("enum", [])
+    return [value for value in values if isinstance(value, str)]
+
+
+_ITEM = r"([a-z][a-z0-9_-]*[a-z0-9])(?: \(([^)]*)\))?"
+_LISTED = re.compile(_ITEM)
+_LIST = re.compile(rf"{_ITEM}(?:, {_ITEM})*(?: oder | or ){_ITEM}")
+
+
+def listed(text: str) -> dict[str, str]:
+    """value → note of a description that is nothing but "value (note), value oder value"; empty for any other."""
+    return {m[1]: m[2] or "" for m in _LISTED.finditer(text) if m[1] not in ("oder", "or")} if _LIST.fullmatch(text) \
+        else {}
 
 
 # --- the cities a question names --------------------------------------------------------------------------------------

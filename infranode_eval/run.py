@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from infranode_eval.arms import SEED, arm_named, offering_of
 from infranode_eval.destination import Claim, claim
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
@@ -29,8 +30,8 @@ class Plan:
     """What the command line asks for; None where the suite or the name of the model decides.
 
     headers, extra_body, tool_choice, environ: as in ProviderOptions. parallel: "off", "on", "unset" or "auto", which is
-    off where every task can be answered with one call. shuffle: seed of each task's own order of tools. price_in,
-    price_out: per million tokens.
+    off where every task can be answered with one call. shuffle: seed of each task's own order of tools, which is the
+    arm "order". price_in, price_out: per million tokens.
     """
 
     suite: str
@@ -61,6 +62,8 @@ class Plan:
     shuffle: int | None = None
     price_in: float | None = None
     price_out: float | None = None
+    arm: str | None = None
+    arm_seed: int = SEED
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,19 +84,35 @@ def prepared(plan: Plan) -> Prepared:
     tools = read_tools(plan.tools)
     setup = setup_of(plan, suite, tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
-    provider = provider_of(plan, tools, tasks)
+    provider = provider_of(plan, setup.tools, tasks)
     own = plan.tasks.stem if plan.tasks else None
-    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own)
-    return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider), out)
+    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own, _arm_mark(plan))
+    return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
+
+
+def _arm_mark(plan: Plan) -> str | None:
+    """The arm in a file's name, with its seed where that is not the usual one."""
+    return plan.arm and plan.arm + ("" if plan.arm_seed == SEED else f"-{plan.arm_seed}")
 
 
 def setup_of(plan: Plan, suite: Suite, tools: Toolset) -> Setup:
-    """Raise UsageError for settings that the mode has no place for."""
+    """Raise UsageError for settings that the mode has no place for, and for an arm that these tools cannot have."""
     mode = plan.mode or suite.MODE
     if mode != "native" and plan.tool_choice != "auto":
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
     sampling = Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature, plan.seed)
-    return Setup.of(mode, tools, sampling, plan.shuffle)
+    return Setup.of(mode, tools, sampling, offering_of(_settings_of_arm(plan), tools))
+
+
+def _settings_of_arm(plan: Plan) -> dict[str, Any]:
+    """As stored, from which anybody can work out what was offered. Raise UsageError for an arm that does not exist."""
+    if plan.shuffle is not None:
+        if plan.arm is not None:
+            raise UsageError("--shuffle-tools is --arm order under its old name: leave one of the two out")
+        return {"shuffle_tools": plan.shuffle}
+    if plan.arm is None and plan.arm_seed != SEED:
+        raise UsageError("--arm-seed goes with --arm NAME")
+    return {} if plan.arm is None else {"arm": arm_named(plan.arm).name, "arm_seed": plan.arm_seed}
 
 
 def provider_of(plan: Plan, tools: Toolset, tasks: Sequence[Task] = ()) -> Provider:
@@ -103,9 +122,6 @@ def provider_of(plan: Plan, tools: Toolset, tasks: Sequence[Task] = ()) -> Provi
         plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ))
     if plan.seed is not None and not (isinstance(provider, Remote) and provider.takes_seed):
         raise UsageError(f"--seed: backend {plan.backend} takes no seed; leave it out")
-    if plan.shuffle is not None and provider.deterministic:
-        raise UsageError(f"--shuffle-tools needs a model; a baseline does not see the tools of each task "
-                         f"(--backend {plan.backend})")
     return provider
 
 
@@ -173,15 +189,20 @@ def chosen_tasks(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[lis
     return chosen, max((plan.repeats, *(repeat for _, repeat in claimed.stored)))
 
 
-def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], provider: Provider) -> Description:
-    settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats}
+def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], provider: Provider,
+                 tools: Toolset) -> Description:
+    """tools: as they stand; their hash is that of a run under an arm, too, and the arm stands in the settings."""
+    settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats,
+                                **_settings_of_arm(plan)}
+    if setup.offering and plan.arm == "nearest_3":
+        possible, count = setup.offering.share_possible(tuple(tasks))
+        settings["gold_offered"] = {"tasks": possible, "of": count}
     if not provider.deterministic:
         settings |= {"base_url": _without_secrets(plan.base_url), "timeout_s": plan.timeout_s,
                      "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "tpm": plan.limits.tpm,
                      "retries": plan.limits.retries, "max_wait_s": plan.limits.max_wait_s}
-        settings |= {} if plan.shuffle is None else {"shuffle_tools": plan.shuffle}
         settings |= _settings_sent(plan, setup.mode, provider, parallel_of(plan.parallel, tasks))
-    hashes = {"tasks": tasks_fingerprint(tasks), "tools": setup.tools.fingerprint, "prompt": suite.prompt_hash(setup)}
+    hashes = {"tasks": tasks_fingerprint(tasks), "tools": tools.fingerprint, "prompt": suite.prompt_hash(setup)}
     return Description(plan.suite, set_named(plan, tasks), plan.model, plan.backend, setup.mode, provider.setup, hashes,
                        settings)
 

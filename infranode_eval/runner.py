@@ -13,7 +13,16 @@ from typing import Any
 from infranode_eval.journal import Entry, Journal, request_key
 from infranode_eval.pace import Pace, Ticket
 from infranode_eval.patience import Patience
-from infranode_eval.providers.protocol import Adapted, Answer, Messages, Provider, Sampling, TaskReader, Tools
+from infranode_eval.providers.protocol import (
+    Adapted,
+    Answer,
+    Messages,
+    Provider,
+    Sampling,
+    TaskReader,
+    ToolReader,
+    Tools,
+)
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import Setup, Suite, Transcript
 from infranode_eval.tokens import estimate
@@ -100,7 +109,6 @@ class Runner:
         self.stop_reason: str | None = None
         self.tools_hash = fingerprint(list(setup.tools_json))
         self._keep = keep
-        self._reads_tasks = isinstance(provider, TaskReader)
         self._watch = _ErrorWatch(limits.stop_after_errors)
         self._lock = threading.Lock()
         self._tasks: Sequence[Task] = ()
@@ -228,11 +236,11 @@ class Runner:
         return played
 
     def _play_once(self, task: Task, repeat: int, stored: Sequence[Entry]) -> Played:
-        provider = self.provider.for_task(task) if self._reads_tasks else self.provider
-        asker = Asker(self, provider, task.task_id, repeat, stored)
+        setup = self.setup.for_task(task.task_id, task.question)
+        asker = Asker(self, self._provider_for(task, setup), task.task_id, repeat, stored)
         transcript, problem = None, None
         try:
-            transcript = self.suite.play(task, asker, self.setup.for_task(task.task_id))
+            transcript = self.suite.play(task, asker, setup)
         except ProviderError as error:
             problem = f"{type(error).__name__}: {error}"
             score = Score.failure(error.outcome, "no answer was obtained", error.sub)
@@ -242,6 +250,14 @@ class Runner:
         if asker.sent:
             self._judge_run(played)
         return played
+
+    def _provider_for(self, task: Task, setup: Setup) -> Provider:
+        """Programs see the task, or the tools, as they are offered; anything else sees what it is asked."""
+        if isinstance(self.provider, TaskReader):
+            return self.provider.for_task(setup.offer.offered_task(task) if setup.offer else task)
+        if setup is not self.setup and isinstance(self.provider, ToolReader):
+            return self.provider.for_tools(setup.tools)
+        return self.provider
 
     def _judge_run(self, played: Played) -> None:
         """Does what happened to this task say that the run should end?"""

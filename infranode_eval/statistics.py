@@ -139,6 +139,25 @@ def _correlation(pairs: Pairs) -> float:
     return numerator / math.sqrt(margins)
 
 
+def independent_difference(first: Interval, second: Interval) -> Interval:
+    """First minus second of two estimates that share no row, with the interval that their limits give.
+
+    Squared distances from estimate to limit add up. Source: Zou and Donner, Statistics in Medicine 27 (2008) 1693–1702.
+    """
+    estimate = first.estimate - second.estimate
+    down = math.hypot(first.estimate - first.low, second.high - second.estimate)
+    up = math.hypot(first.high - first.estimate, second.estimate - second.low)
+    return Interval(estimate, max(-1.0, estimate - down), min(1.0, estimate + up))
+
+
+def newcombe(first: float, first_n: int, second: float, second_n: int, level: float = 0.95) -> Interval:
+    """Difference of two independent proportions (first minus second). Raise ValueError as `wilson` does.
+
+    Source: Newcombe, Statistics in Medicine 17 (1998) 873–890, method 10: Wilson limits of both, joined.
+    """
+    return independent_difference(wilson(first, first_n, level), wilson(second, second_n, level))
+
+
 def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = DRAWS, seed: int = SEED,
                       level: float = 0.95) -> Interval:
     """Mean with a percentile interval from resampling whole clusters. Raise ValueError without values.
@@ -197,13 +216,13 @@ def _drawn_sums(totals: Sequence[float], draws: int, seed: int) -> Sequence[floa
             for column in zip(*_times_drawn(len(totals), draws, seed), strict=True)]
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _drawn_sizes(sizes: tuple[int, ...], draws: int, seed: int) -> Sequence[float]:
     """Rows in each draw; kept, since runs over one set draw alike."""
     return _drawn_sums(sizes, draws, seed)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]:
     """For each cluster, how often each draw holds it."""
     indices, generator = range(clusters), random.Random(seed)
@@ -214,7 +233,7 @@ def _times_drawn(clusters: int, draws: int, seed: int) -> tuple[array[int], ...]
     return times
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=32)
 def _packed(clusters: int, draws: int, seed: int) -> tuple[int, ...]:
     """The same as one number for each cluster, in which a draw is a digit."""
     return tuple(int.from_bytes(column.tobytes(), sys.byteorder) for column in _times_drawn(clusters, draws, seed))

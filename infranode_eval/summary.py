@@ -18,10 +18,10 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None) -> It
     tools: those of the run; with them a prompt that cannot have held them is told.
     """
     counts = result["counts"]
-    limit = result["settings"].get("limit")
+    limit, arm = result["settings"].get("limit"), result["settings"].get("arm")
     yield (f"{result['model']} ({result['backend']}, {result['mode']}), suite {result['suite']}, set {result['set']}"
-           f"{f', first {limit} tasks' if limit else ''}: n {counts['n']}, scored {counts['scored']}, "
-           f"failed {counts['failed']}")
+           f"{f', arm {arm}' if arm else ''}{f', first {limit} tasks' if limit else ''}: n {counts['n']}, "
+           f"scored {counts['scored']}, failed {counts['failed']}")
     if result["setup"] and result["setup"] not in ("S", "N", "R", "custom"):
         yield result["setup"]
     yield ""

@@ -32,6 +32,8 @@ NATIVE_RULES = (
     "Passt kein Werkzeug, antworte mit einem kurzen Satz."
 )
 
+BEFORE_QUESTION = "\n\nFrage:\n"   # stands once before the question: the tools are JSON, which holds no line end
+
 
 def render_tools(tools: Toolset) -> str:
     """One tool a line, as compact JSON with name, description and parameters."""
@@ -46,31 +48,34 @@ def subject_of(tools: Toolset) -> str:
     return SUBJECT if any(tool.name in THE_TWELVE for tool in tools.tools) else ANY_SUBJECT
 
 
-def prompt_prefix(tools: Toolset) -> str:
-    """Everything before the question: equal for all tasks, so that a server can cache it."""
-    return f"{subject_of(tools)} {RULES}\n\nWerkzeuge:\n{render_tools(tools)}\n\nFrage:\n"
+def prompt_prefix(tools: Toolset, intro: str | None = None) -> str:
+    """Everything before the question: equal for all tasks, so that a server can cache it.
+
+    intro: the first sentences, where they are not the one that fits the tools.
+    """
+    return f"{intro or subject_of(tools)} {RULES}\n\nWerkzeuge:\n{render_tools(tools)}{BEFORE_QUESTION}"
 
 
-def native_system(tools: Toolset) -> str:
-    """The system message of native mode."""
-    return f"{subject_of(tools)} {NATIVE_RULES}"
+def native_system(tools: Toolset, intro: str | None = None) -> str:
+    """The system message of native mode; intro: as in `prompt_prefix`."""
+    return f"{intro or subject_of(tools)} {NATIVE_RULES}"
 
 
-def prompt_text(tools: Toolset, question: str) -> str:
+def prompt_text(tools: Toolset, question: str, intro: str | None = None) -> str:
     """The one user message of prompted mode, and lm-eval's doc_to_text; the question is the last line."""
-    return prompt_prefix(tools) + question
+    return prompt_prefix(tools, intro) + question
 
 
-def messages(mode: str, tools: Toolset, question: str) -> list[dict[str, Any]]:
+def messages(mode: str, tools: Toolset, question: str, intro: str | None = None) -> list[dict[str, Any]]:
     """The chat messages of a mode; native mode holds no tool text, the tools travel in `tools=`."""
     if mode == "prompt":
-        return [{"role": "user", "content": prompt_text(tools, question)}]
+        return [{"role": "user", "content": prompt_text(tools, question, intro)}]
     if mode == "native":
-        return [{"role": "system", "content": native_system(tools)}, {"role": "user", "content": question}]
+        return [{"role": "system", "content": native_system(tools, intro)}, {"role": "user", "content": question}]
     raise UsageError(f"mode {mode!r} does not exist; expected one of {', '.join(MODES)}")
 
 
-def prompt_fingerprint(mode: str, tools: Toolset) -> str:
+def prompt_fingerprint(mode: str, tools: Toolset, intro: str | None = None) -> str:
     """Hash of the rendered prompt of the mode for the question "{question}"."""
-    rendered = messages(mode, tools, "{question}")
+    rendered = messages(mode, tools, "{question}", intro)
     return fingerprint(rendered[0]["content"] if mode == "prompt" else rendered)

@@ -53,17 +53,16 @@ _KEYS = (("charging", "Ladesäulen", "k1"), ("tourism", "Übernachtungen", "k2")
 
 
 def _tasks() -> tuple[Task, ...]:
-    """40 tasks in four categories; every third of resource_key is hard."""
+    """40 tasks in three categories."""
     tasks = []
     for slug, city in _CITIES[:4]:
         tasks.append(Task(f"routing_named-{slug}", f"Wie ist das Wetter in {city}?", (Call("weather", {"slug": slug}),),
                           category="routing_named", set="core", extra={"phrasing": "w1"}))
     for number, (key, noun, phrasing) in enumerate(_KEYS * 8):
         slug, city = _CITIES[number // 4]
-        extra = {"phrasing": phrasing} | ({"hard": True} if number % 3 == 0 else {})
         tasks.append(Task(f"resource_key-{slug}-{key}", f"Wie viele {noun} hat {city}?",
                           (Call("get_city_resource", {"slug": slug, "resource": key}),), category="resource_key",
-                          set="core", extra=extra))
+                          set="core", extra={"phrasing": phrasing}))
     for slug, city in _CITIES[4:]:
         tasks.append(Task(f"not_covered-{slug}", f"Welche Baudenkmäler gibt es in {city}?",
                           (Call("get_city_resource", {"slug": slug, "resource": "heritage"}),),

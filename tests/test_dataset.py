@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_task.dataset import CHOICES, choose, load_tasks
+from lm_eval_task.dataset import CHOICES, choose, load_tasks, retired_in, version_after
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import read_tools
@@ -76,3 +76,63 @@ def test_the_core_set_of_the_project() -> None:
         "compare_multi": 5, "not_covered": 12, "two_step": 6}
     assert len({t.question for t in load_tasks(TOOLS, "all")}) == len(load_tasks(TOOLS, "all"))
     assert len(load_tasks(TOOLS, "extended")) >= 600
+
+
+# --- retired rows -----------------------------------------------------------------------------------------------------
+
+def retired_file(path: Path, *marks: object, **fields: object) -> Path:
+    """One row a mark; None for a row in use."""
+    rows = [{"task_id": f"t{i}", "set": "core", "question": "?", "expected": [], **fields,
+             **({} if mark is None else {"retired": mark})} for i, mark in enumerate(marks)]
+    path.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    return path
+
+
+GONE = {"date": "2026-12-05", "reason": "wrong call: 404 not_found"}
+
+
+@pytest.mark.parametrize("which", ["core", "full", "all"])
+def test_retired_rows_are_left_out_unless_asked_for(tmp_path: Path, which: str) -> None:
+    path = retired_file(tmp_path / "t.jsonl", None, GONE, None)
+    assert [t.task_id for t in load_tasks(TOOLS, which, path)] == ["t0", "t2"]
+    assert [t.task_id for t in load_tasks(TOOLS, which, path, retired=True)] == ["t0", "t1", "t2"]
+    assert retired_in(which, path) == 1
+
+
+def test_a_retired_gold_may_lie_outside_the_tools_of_today(tmp_path: Path) -> None:
+    path = retired_file(tmp_path / "t.jsonl", GONE, expected=[{"name": "get_city_resource", "arguments": {
+        "slug": "bonn", "resource": "no-longer-there"}}])
+    with path.open("a", encoding="utf-8") as file:
+        file.write('\n{"task_id": "t9", "set": "core", "question": "?", "expected": []}')
+    assert [t.task_id for t in load_tasks(TOOLS, "core", path)] == ["t9"]
+
+
+def test_a_file_of_retired_rows_only_is_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="all are retired"):
+        load_tasks(TOOLS, "core", retired_file(tmp_path / "t.jsonl", GONE, GONE))
+
+
+@pytest.mark.parametrize("mark", [True, "2026-12-05", {}, {"date": "5.12.2026", "reason": "x"},
+                                  {"date": "2026-12-05", "reason": ""}, {"date": "2026-12-05"}, []])
+def test_a_mark_without_day_and_reason_is_an_error_that_names_file_and_task(tmp_path: Path, mark: object) -> None:
+    path = retired_file(tmp_path / "t.jsonl", None, mark)
+    with pytest.raises(DataError, match=r't.jsonl: task t1: "retired" must be'):
+        load_tasks(TOOLS, "core", path)
+
+
+def core(name: str, date: str | None, set_name: str = "core") -> Task:
+    extra = {"retired": {"date": date, "reason": "x"}} if date else {}
+    return Task(name, "?", (), (), "c", set_name, None, extra)
+
+
+@pytest.mark.parametrize(("before", "tasks", "after", "why"), [
+    ("core-2026-12", [core("a", None)], "core-2026-12", "nothing retired"),
+    ("core-2026-12", [core("a", "2026-12-05"), core("b", None)], "core-2026-12+r1-2026-12-05", "one"),
+    ("core-2026-12+r1-2026-12-05", [core("a", "2026-12-05"), core("b", "2027-01-02")], "core-2026-12+r2-2027-01-02",
+     "another, later: the name does not grow"),
+    ("core-2026-12", [core("a", "2026-12-05", "extended")], "core-2026-12", "the version is that of the core"),
+    ("core-2026-12+r1-2026-12-05", [core("a", None)], "core-2026-12", "revived by hand"),
+])
+def test_the_version_names_how_many_core_rows_are_retired_and_since_when(
+        before: str, tasks: list[Task], after: str, why: str) -> None:
+    assert version_after(before, tasks) == after, why

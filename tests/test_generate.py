@@ -7,14 +7,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import generate
+from infranode_eval.generator import output
+from infranode_eval.generator import rows as rows_module
 from infranode_eval.infranode.server import LoopbackServer
 from infranode_eval.infranode.snapshot import Snapshot
-from lm_eval_task.tools import data_file
+from lm_eval_task.dataset import load_tasks
+from lm_eval_task.records import tasks_fingerprint
+from lm_eval_task.tools import data_file, read_tools
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -154,7 +159,109 @@ def test_verify_lists_golds_that_no_longer_hold_and_writes_nothing(
     assert path.read_bytes() == before
 
 
+# --- when the API moves -----------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def july() -> Iterator[str]:
+    """The base URL of our model in the state of 1 July, where keys of today do not exist yet."""
+    with LoopbackServer(Snapshot("july-1")) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+        yield server.base_url
+        server.shutdown()
+
+
+def watch(base_url: str, *arguments: str | Path) -> int:
+    return run("--verify", "--base-url", base_url, "--rps", 1000, *arguments)
+
+
+def test_a_watch_report_says_what_moved_over_a_real_connection(
+        july: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = data_file("tasks.jsonl").read_bytes()
+    assert watch(july, "--watch-report", tmp_path / "w.md") == 1
+    assert watch(july, "--watch-report", tmp_path / "w.json") == 1
+    text, value = (tmp_path / "w.md").read_text("utf-8"), json.loads((tmp_path / "w.json").read_text("utf-8"))
+    assert "says nothing about the live API" in text and "/openapi.json" in text
+    assert "| resource_key-jena-charging-status | core | /cities/jena/charging-status |" in text
+    moved = [f["task_id"] for f in value["findings"] if f["grade"] == "moved"]
+    out = capsys.readouterr().out
+    assert all(f"{name}: " in out for name in moved) and f"{len(moved)} do not hold" in out
+    assert data_file("tasks.jsonl").read_bytes() == before, "watching writes no task"
+
+
+def test_retired_rows_are_marked_and_nothing_else_changes(july: str, tmp_path: Path) -> None:
+    out = tmp_path / "t.jsonl"
+    assert watch(july, "--retire", "--out", out) == 1
+    old, new = rows(data_file("tasks.jsonl")), rows(out)
+    marked = {r["task_id"]: r.pop("retired") for r in new if "retired" in r}
+    assert new == old and "resource_key-jena-charging-status" in marked
+    assert all(r.get("pair") in (None, *marked) for r in old if r["task_id"] in marked)
+    meta, before = (json.loads(output.meta_path(path).read_text("utf-8")) for path in (out, data_file("tasks.jsonl")))
+    core = sum(r["task_id"] in marked for r in old if r["set"] == "core")
+    assert meta["version"] == f"{before['version']}+r{core}-2026-07-06"
+    used = load_tasks(read_tools(), "core", out)
+    assert len(used) == before["counts"]["core"]["all"] - core == meta["counts"]["core"]["all"]
+    assert meta["hashes"]["core"] == tasks_fingerprint(used) != before["hashes"]["core"]
+    rows_module.check_rows(rows(out))
+
+
+def test_a_retired_row_that_holds_again_is_told_and_stays_retired(
+        july: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "t.jsonl"
+    watch(july, "--retire", "--out", out)
+    bytes_then, meta_then = out.read_bytes(), output.meta_path(out).read_bytes()
+    capsys.readouterr()
+    assert run("--verify", "--source", "snapshot", "--tasks", out, "--watch-report", tmp_path / "w.json") == 0
+    back = json.loads((tmp_path / "w.json").read_text())["counts"]["back"]
+    assert back == bytes_then.count(b'"retired": {') > 0
+    assert capsys.readouterr().out.count(": back, retired on 2026-07-06: ") == back
+    assert out.read_bytes() == bytes_then
+    assert run("--source", "snapshot", "--out", out) == 0, "and building the file anew revives none"
+    assert (out.read_bytes(), output.meta_path(out).read_bytes()) == (bytes_then, meta_then)
+
+
+def test_nothing_moves_where_nothing_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    report, out = tmp_path / "w.md", tmp_path / "t.jsonl"
+    assert run("--verify", "--source", "snapshot", "--watch-report", report, "--retire", "--out", out) == 0
+    assert "0 moved, 0 without an answer" in report.read_text("utf-8")
+    assert "nothing is retired and nothing was written" in capsys.readouterr().out and not out.exists()
+
+
+@pytest.mark.parametrize("arguments", [["--watch-report", "w.md"], ["--retire", "--out", "t.jsonl"],
+                                       ["--retire", "--tasks", "t.jsonl"]])
+def test_existing_files_are_replaced_with_force_only(
+        arguments: list[str], july: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    run("--source", "snapshot", "--max-per-category", 2, "--out", "t.jsonl")
+    Path("w.md").write_text("mine")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+    capsys.readouterr()
+    assert watch(july, *arguments) == 2
+    out, err = capsys.readouterr()
+    assert err.count("\n") == 1 and "--force" in err and out == "", "told before the first request"
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+    assert watch(july, *arguments, "--force") == 1
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} != before
+
+
+def test_a_source_that_is_down_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    recording = tmp_path / "r.jsonl"
+    run("--source", "snapshot", "--max-per-category", 3, "--out", tmp_path / "t.jsonl", "--record", recording)
+    lines = [json.loads(line) for line in recording.read_text().splitlines()]
+    dead = [lines[0], *({**line, "status": 503, "body": {"error": {"code": "upstream_unavailable"}}} if i % 3 else line
+                        for i, line in enumerate(lines[1:]))]
+    recording.write_text("\n".join(map(json.dumps, dead)) + "\n")
+    before = (tmp_path / "t.jsonl").read_bytes()
+    capsys.readouterr()
+    assert run("--verify", "--replay", recording, "--tasks", tmp_path / "t.jsonl", "--retire", "--force",
+               "--watch-report", tmp_path / "w.md") == 3
+    assert "got no answer, so the source is down" in capsys.readouterr().err
+    assert (tmp_path / "t.jsonl").read_bytes() == before and not (tmp_path / "w.md").exists()
+
+
 @pytest.mark.parametrize("arguments", [
+    ["--watch-report", "w.md"], ["--retire"], ["--tasks", "t.jsonl"], ["--verify", "--force"],
+    ["--verify", "--tasks", "a.jsonl", "--out", "b.jsonl"],
     ["--no-such-flag"],
     ["--source", "mars"],
     ["--max-per-category", "0"],
@@ -168,6 +275,7 @@ def test_a_command_line_that_cannot_be_meant_exits_with_2(arguments: list[str]) 
     (["--source", "snapshot", "--out", "no/folder/x.jsonl"], "does not exist"),
     (["--replay", "none.jsonl"], "cannot be read"),
     (["--verify", "--source", "snapshot", "--out", "none.jsonl"], "cannot be read"),
+    (["--verify", "--source", "snapshot", "--watch-report", "no/folder/w.md"], "does not exist"),
     (["--base-url", "infranode.dev"], "must start with"),
     (["--rps", "0"], "greater than 0"),
 ])

@@ -89,7 +89,31 @@ def test_the_tasks_file_may_be_missing(report, results):
     assert done.returncode == 2 and "nowhere.jsonl: cannot be read" in done.stderr
 
 
+def test_runs_over_two_versions_are_ranked_over_their_common_rows_when_asked(report, results, make_result, answer,
+                                                                             demo_tasks, tmp_path):
+    newer = tmp_path / "newer.jsonl"
+    newer.write_text("".join(json.dumps(t.to_json()) + "\n" for t in demo_tasks[3:]))
+    (results / "new.json").write_text(json.dumps(make_result(
+        lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[3:], model="new")))
+    apart = report("--tasks", newer)
+    assert apart.returncode == 0 and "NOT RANKED TOGETHER: 2 versions of the set core" in apart.stdout
+    together = report("--tasks", newer, "--common-rows", "--format", "json")
+    [group] = json.loads(together.stdout)["groups"]
+    assert (group["dataset"], group["count"]) == ("core, common rows", 37)
+    assert {(run["model"], run["n"], run["tier"]) for run in group["runs"]} == {("good", 37, 1), ("new", 37, 1)}
+
+
+def test_a_run_whose_tasks_nobody_knows_cannot_be_restricted(report, results, make_result, answer, demo_tasks):
+    (results / "odd.json").write_text(json.dumps(make_result(
+        lambda t: Reply.from_text(answer(t)), tasks=demo_tasks[3:], model="odd")))
+    done = report("--common-rows")
+    assert done.returncode == 1 and "\ngood" in done.stdout and "\nodd" not in done.stdout
+    [line] = done.stderr.splitlines()
+    assert "left out" in line and "odd.json" in line and "--tasks FILE" in line
+
+
 @pytest.mark.parametrize("arguments, message", [
+    (["--html", "x.html", "--common-rows"], "--html does not go with --common-rows"),
     (["--bogus"], "unrecognized arguments: --bogus; see --help"),
     (["missing.json"], "missing.json: does not exist"),
     (["--set", "robust"], "no result file holds a run over the set robust"),

@@ -102,7 +102,7 @@ def test_each_repeat_has_a_seed_of_its_own_that_is_derived_from_the_first() -> N
 
 @pytest.mark.parametrize("flags", [
     ("--backend", "anthropic", "--api-key-env", "K", "--base-url", "http://127.0.0.1:9", "--model", "m", "--seed", "1"),
-    ("--seed", "1"), ("--shuffle-tools", "1")])
+    ("--seed", "1")])
 def test_what_cannot_take_a_seed_says_so(flags: tuple[str, ...], monkeypatch: pytest.MonkeyPatch,
                                          capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setenv("K", "k")
@@ -151,6 +151,8 @@ def test_a_setup_asks_what_the_prompt_module_says(mode: str) -> None:
     (("--seed", "1"), ("--seed", "2"), "seed"), ((), ("--seed", "1"), "seed"),
     (("--shuffle-tools", "1"), (), "shuffle_tools"),
     (("--shuffle-tools", "1"), ("--shuffle-tools", "2"), "shuffle_tools"),
+    (("--arm", "order"), (), "arm"),
+    (("--arm", "order"), ("--arm", "order", "--arm-seed", "2"), "arm_seed"),
 ])
 def test_a_run_with_another_seed_is_not_gone_on_with(first: tuple[str, ...], second: tuple[str, ...], named: str,
                                                      capsys: pytest.CaptureFixture[str]) -> None:

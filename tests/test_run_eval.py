@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -137,6 +138,22 @@ def test_a_users_own_tasks_do_not_meet_the_shipped_result(capsys: pytest.Capture
     out, err = capsys.readouterr()
     assert out.count("note: results/bm25.json holds another run (hash of") == 1 and err == ""
     assert Path("results/bm25.json").read_bytes() == shipped
+
+
+def test_retired_rows_are_not_asked_and_a_dry_run_says_how_many_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"task_id": f"t{i}", "set": "core", "question": "Wie warm ist es in Köln?",
+             "expected": [{"name": "weather", "arguments": {"slug": "koeln"}}]} for i in range(3)]
+    rows[1]["retired"] = {"date": "2026-12-05", "reason": "source_status disabled"}
+    Path("own.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    assert run_eval.main(["--tasks", "own.jsonl", "--dry-run"]) == 0
+    assert re.search(r"^retired rows +1 ", capsys.readouterr().out, re.MULTILINE)
+    assert run_eval.main(["--tasks", "own.jsonl"]) == 0
+    assert [row["task_id"] for row in load("results/bm25.own.json")["rows"]] == ["t0", "t2"]
+    rows[1].pop("retired")
+    Path("own.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    capsys.readouterr()
+    assert run_eval.main(["--tasks", "own.jsonl", "--dry-run"]) == 0
+    assert "retired" not in capsys.readouterr().out, "no noise where nothing is retired"
 
 
 # --- an endpoint ------------------------------------------------------------------------------------------------------

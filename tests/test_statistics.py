@@ -205,6 +205,36 @@ def test_pass_hat_k_refuses_impossible_counts(c, n, k):
         st.pass_hat_k(c, n, k)
 
 
+@pytest.mark.parametrize("cells, low, high", [
+    ((56, 70, 48, 80), 0.0524, 0.3339),
+    ((9, 10, 3, 10), 0.1705, 0.8090),
+    ((6, 7, 2, 7), 0.0582, 0.8062),
+    ((5, 56, 0, 29), -0.0381, 0.1926),
+    ((0, 10, 0, 20), -0.1611, 0.2775),
+    ((0, 10, 0, 10), -0.2775, 0.2775),
+    ((10, 10, 0, 20), 0.6791, 1.0),
+    ((10, 10, 0, 10), 0.6075, 1.0),
+])
+def test_newcombe_gives_the_published_limits(cells, low, high):
+    """Newcombe, Statistics in Medicine 17 (1998) 873-890, table II, method 10."""
+    found = st.newcombe(*cells)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=5.1e-5)
+    a, m, b, n = cells
+    turned = st.newcombe(b, n, a, m)
+    assert (turned.low, turned.high) == pytest.approx((-found.high, -found.low)), "turned round it is its mirror"
+
+
+def test_newcombe_refuses_no_tasks():
+    with pytest.raises(ValueError):
+        st.newcombe(0, 0, 1, 2)
+
+
+def test_independent_limits_add_as_squares():
+    found = st.independent_difference(st.Interval(0.5, 0.2, 0.6), st.Interval(0.3, 0.1, 0.7))
+    assert found.estimate == pytest.approx(0.2)
+    assert (found.low, found.high) == pytest.approx((0.2 - 0.5, 0.2 + math.sqrt(0.1 ** 2 + 0.2 ** 2)))
+
+
 def test_oracle_scipy_agrees():
     stats = pytest.importorskip("scipy.stats")
     for k, n in [(0, 12), (3, 8), (84, 91), (91, 91)]:
@@ -220,6 +250,7 @@ def test_oracle_statsmodels_agrees():
     pytest.importorskip("statsmodels")
     from statsmodels.stats.contingency_tables import mcnemar
     from statsmodels.stats.multitest import multipletests
+    from statsmodels.stats.proportion import confint_proportions_2indep
 
     for b, c in [(3, 12), (40, 22), (1, 0), (7, 6)]:
         expected = mcnemar([[10, b], [c, 10]], exact=False, correction=True)
@@ -228,5 +259,9 @@ def test_oracle_statsmodels_agrees():
     for b in range(1, 9):
         assert st.mcnemar(b, b).p == 1.0, "statsmodels corrects a difference of 0 to 1 and reports a smaller p"
     assert st.mcnemar(0, 0).p == st.mcnemar_exact(0, 0) == 1.0, "statsmodels divides by zero here"
+    for cells in [(56, 70, 48, 80), (5, 56, 0, 29), (10, 10, 0, 20), (78, 91, 70, 91), (0, 91, 91, 91)]:
+        low, high = confint_proportions_2indep(*cells, method="newcomb", compare="diff")
+        found = st.newcombe(*cells)
+        assert (found.low, found.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-12)
     values = [0.03, 0.002, 0.4, 0.02, 0.02]
     assert st.holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]))

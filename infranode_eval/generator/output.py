@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from lm_eval_task.dataset import in_use
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import SETS, Task, tasks_fingerprint
 
@@ -23,9 +24,9 @@ def lines_of(tasks: Sequence[Task]) -> str:
 
 
 def counts(tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
-    """{set: {category: n, "all": n}}"""
+    """{set: {category: n, "all": n}}, without the retired rows."""
     found: dict[str, dict[str, int]] = {}
-    for task in tasks:
+    for task in in_use(tasks):
         row = found.setdefault(task.set or "all", {"all": 0})
         row["all"] += 1
         row[task.category] = row.get(task.category, 0) + 1
@@ -33,7 +34,8 @@ def counts(tasks: Sequence[Task]) -> dict[str, dict[str, int]]:
 
 
 def hashes(tasks: Sequence[Task]) -> dict[str, str]:
-    """tasks_fingerprint of each set and of all rows."""
+    """tasks_fingerprint of each set and of all rows, without the retired ones."""
+    tasks = in_use(tasks)
     by_set = {name: [task for task in tasks if task.set == name] for name in SETS}
     return {**{name: tasks_fingerprint(rows) for name, rows in by_set.items() if rows},
             "all": tasks_fingerprint(tasks)}
@@ -52,7 +54,11 @@ def write(path: Path, tasks: Sequence[Task], meta: Mapping[str, Any]) -> None:
 
     Raise UsageError where the folder cannot be written; whatever happens before the last step, old files stay.
     """
-    texts = {path: lines_of(tasks), meta_path(path): meta_text(meta)}
+    write_texts({path: lines_of(tasks), meta_path(path): meta_text(meta)})
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """All files or none, as `write` says."""
     beside: dict[Path, Path] = {}
     try:
         for target, text in texts.items():
@@ -64,7 +70,7 @@ def write(path: Path, tasks: Sequence[Task], meta: Mapping[str, Any]) -> None:
         for target, temporary in beside.items():
             os.replace(temporary, target)
     except OSError as error:
-        raise UsageError(f"{path} cannot be written ({error.strerror}); choose another --out") from None
+        raise UsageError(f"{next(iter(texts))} cannot be written ({error.strerror}); choose another --out") from None
     finally:
         for temporary in beside.values():
             temporary.unlink(missing_ok=True)

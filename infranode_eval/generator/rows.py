@@ -12,15 +12,14 @@ from infranode_eval.generator.build import Candidate
 from infranode_eval.generator.difficulty import Meter
 from infranode_eval.generator.reviews import Review, reviews_of
 from infranode_eval.generator.splits import split_of
-from infranode_eval.generator.templates import phrasings
-from infranode_eval.generator.verify import Source, Verdict, Wanted, wanted_of
+from infranode_eval.generator.verify import Source, Verdict, wanted_of
 from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import SETS, Task
 from lm_eval_task.tools import Toolset
 
 _FIELDS = ("variant", "base", "then", "phrasing", "pair", "twin", "datum", "accept_unverified", "absent", "why",
-           "verified", "canary")
+           "verified", "retired", "canary")
 # Whoever trains on text that holds this string has trained on the test; none stands in a row of the split train.
 CANARY = "infranode-tool-eval canary 6f1d1a52-0c1b-4a5e-9b77-3d2f0c84e9a1: do not train on this row"
 
@@ -177,23 +176,6 @@ def notes_of(tasks: Sequence[Task], tools: Toolset, reviews: Sequence[Review]) -
                                **({"difficulty": difficulty.to_json()} if difficulty else {}),
                                **({"review": review} if review else {})}
     return notes
-
-
-def broken(tasks: Sequence[Task], source: Source, progress: Progress) -> list[tuple[str, str]]:
-    """(task_id, reason) of each task of an existing file whose gold or accept no longer holds."""
-    source.prefetch(tasks, progress)
-    found = []
-    for task in tasks:
-        verdict = source.check(task, _wanted_by_phrasing(task))
-        if verdict.problem is not None:
-            found.append((task.task_id, verdict.problem))
-        found += [(task.task_id, f"accept {index}: {reason}") for index, reason in verdict.useless.items()]
-    return found
-
-
-def _wanted_by_phrasing(task: Task) -> Wanted:
-    phrasing = phrasings().get(task.extra.get("phrasing", ""))
-    return wanted_of(task, phrasing.topic, phrasing.water) if phrasing else wanted_of(task)
 
 
 def check_rows(rows: Sequence[Mapping[str, Any]]) -> None:

@@ -65,7 +65,12 @@ class Verdict:
 
 
 def shape(data: Any) -> str:
-    """First 12 hex digits of sha256 over canonical JSON of [form, keys, payload keys].
+    """First 12 hex digits of sha256 over canonical JSON of `structure_of` the data."""
+    return fingerprint(structure_of(data))[:12]
+
+
+def structure_of(data: Any) -> tuple[str, list[str], list[str]]:
+    """(form, keys, payload keys) of an answer's data.
 
     form: "record", "list" or the JSON type; keys: the sorted keys of the record, or of all rows of the list together;
     payload keys: the sorted keys of its `payload` objects (in compare those of each row's `data`). Values and lengths
@@ -76,8 +81,7 @@ def shape(data: Any) -> str:
     records = objects + [row["data"] for row in objects if isinstance(row.get("data"), dict)]
     payloads = [record["payload"] for record in records if isinstance(record.get("payload"), dict)]
     form = "list" if isinstance(data, list) else "record" if objects else type(data).__name__
-    return fingerprint([form, sorted({k for row in objects for k in row}),
-                        sorted({k for row in payloads for k in row})])[:12]
+    return form, sorted({k for row in objects for k in row}), sorted({k for row in payloads for k in row})
 
 
 def problem_of(call: Call, reply: Reply, wanted: Wanted = Wanted()) -> str | None:
@@ -102,7 +106,7 @@ def problem_of(call: Call, reply: Reply, wanted: Wanted = Wanted()) -> str | Non
 
 def _row_problem(call: Call, rows: Any) -> str | None:
     """compare: one row a city, every row ok and with data."""
-    found = {row.get("city"): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
+    found = {str(row.get("city")): row for row in rows if isinstance(row, dict)} if isinstance(rows, list) else {}
     for slug in call.arguments["cities"].split(","):
         row = found.get(slug)
         if row is None:
@@ -130,11 +134,18 @@ def _content_problem(call: Call, data: Any, wanted: Wanted) -> str | None:
     payload = data.get("payload") if isinstance(data, dict) else None
     payload = payload if isinstance(payload, dict) else {}
     if wanted.evas and call.arguments.get("resource") == "stations":
-        listed = {eva for row in payload.get("stations", []) for eva in (row.get("eva"), *row.get("evas", []))}
-        return None if wanted.evas <= listed else "the station list lacks the station"
+        return None if wanted.evas <= _listed_evas(payload) else "the station list lacks the station"
     if wanted.water is not None and wanted.water.lower() not in str(payload.get("water", "")).lower():
         return "the gauge stands at another water"
     return None
+
+
+def _listed_evas(payload: Mapping[str, Any]) -> set[str]:
+    """Every EVA number of a station list, main or other; none where the list has another form."""
+    stations = payload.get("stations")
+    rows = [row for row in stations if isinstance(row, dict)] if isinstance(stations, list) else []
+    more = [row["evas"] for row in rows if isinstance(row.get("evas"), list)]
+    return {str(eva) for eva in (*(row.get("eva") for row in rows), *(eva for evas in more for eva in evas))}
 
 
 def _overview_problem(data: Any, topic: str | None) -> str | None:
@@ -143,7 +154,7 @@ def _overview_problem(data: Any, topic: str | None) -> str | None:
     if not isinstance(types, list) or not types:
         return "overview: no catalogue"
     if topic is not None:
-        entry = next((row for row in types if row.get("type") == topic), None)
+        entry = next((row for row in types if isinstance(row, dict) and row.get("type") == topic), None)
         return None if entry and isinstance(entry.get("available"), bool) else f"overview: no catalogue entry {topic}"
     highlights = data.get("highlights")
     rows = highlights.values() if isinstance(highlights, dict) else ()

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from infranode_eval.infranode.transport import load_httpx
 from lm_eval_task.errors import AuthError, InfraError, ProviderError, RateLimitedError, RefusedRequestError, UsageError
@@ -97,20 +98,33 @@ class Client:
         RateLimitedError for a 429 that outlasts all retries, InfraError for 5xx (status is set), a connection fault,
         a missed deadline or a body that is not the API's envelope. Every message names the request.
         """
+        return self._patiently(lambda: self._once(request))
+
+    def document(self, path: str) -> Any:
+        """The JSON value at `path` of the site root ("/openapi.json"), None for no JSON; errors as of `get`."""
+        root = "{0.scheme}://{0.netloc}".format(urlsplit(self.base_url))
+        return self._patiently(lambda: _decoded(self._fetched(path, root)))
+
+    def _patiently(self, attempted: Callable[[], Any]) -> Any:
         for attempt in range(self._retries + 1):
             try:
-                return self._once(request)
+                return attempted()
             except (RateLimitedError, InfraError) as error:
                 if attempt == self._retries:
                     raise
                 self._sleep(_wait(error, attempt))
         raise AssertionError("unreachable: the last attempt returns or raises")
 
-    def _once(self, request: str) -> Answer:
+    def _fetched(self, request: str, root: str) -> httpx.Response:
+        """One attempt. Raises what `get` raises for anything but status 200."""
         self._pace()
-        response = self._send(request)
+        response = self._send(request, root)
         if response.status_code != 200:
             raise _failure(request, response)
+        return response
+
+    def _once(self, request: str) -> Answer:
+        response = self._fetched(request, self.base_url)
         body = _decoded(response)
         if not isinstance(body, dict) or "data" not in body:
             raise InfraError(f'GET {request}: the answer is no {{"data", "meta"}} envelope', status=200, sub="envelope")
@@ -123,14 +137,14 @@ class Client:
             now = self._next_start
         self._next_start = now + self._interval
 
-    def _send(self, request: str) -> httpx.Response:
+    def _send(self, request: str, root: str) -> httpx.Response:
         """One attempt in a thread of its own: httpx times out single reads, but not a body or header that drips."""
         outcome: list[Any] = []
         http = self._http
 
         def work() -> None:
             try:
-                outcome.append(http.get(self.base_url + request))
+                outcome.append(http.get(root + request))
             except Exception as error:     # carried over to the asking thread, which raises it
                 outcome.append(error)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Protocol
 
-from infranode_eval.infranode import facts, routes
+from infranode_eval.infranode import facts, openapi, routes
 from infranode_eval.infranode.envelope import Answer, Response, body_of, etag_of, refuse
 from infranode_eval.infranode.resources import PROFILES, Resources
 from infranode_eval.infranode.throttle import Reading, Throttle, unthrottled
@@ -65,6 +65,10 @@ class Snapshot:
 
     def respond(self, method: str, target: str, headers: Mapping[str, str] | None = None) -> Response:
         """Answer one request. `target` is path with query, e.g. "/api/v1/compare?resource=air&cities=bonn,ulm"."""
+        if target.partition("?")[0] == openapi.PATH:
+            answer = openapi.answer(self.world.state, method)
+            return self._finish(answer, unthrottled(self.world.epoch()), self._request_id(method, target), None,
+                                headers or {})
         segments, query = routes.split_target(target)
         scope = segments[0] if segments and segments[0] in ("compare", "sources") else "default"
         reading = self._throttle.count(scope) if self._throttle else unthrottled(self.world.epoch())
@@ -73,8 +77,10 @@ class Snapshot:
         else:
             answer = refuse(429, "rate_limited", "Rate limit exceeded.",
                             "Bitte etwas warten und spaeter erneut versuchen (RateLimit-Header beachten).")
-        request_id = sha256(f"{self._name}|{method.upper()}|{target}".encode()).hexdigest()[:32]
-        return self._finish(answer, reading, request_id, segments, headers or {})
+        return self._finish(answer, reading, self._request_id(method, target), segments, headers or {})
+
+    def _request_id(self, method: str, target: str) -> str:
+        return sha256(f"{self._name}|{method.upper()}|{target}".encode()).hexdigest()[:32]
 
     def transport(self) -> httpx.BaseTransport:
         """An httpx transport that never leaves the process."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from infranode_eval.providers.protocol import Answer, Messages, ProviderOptions, Sampling, Tools
-from infranode_eval.retrieval import Bm25, find_slugs, tokens, tool_documents
+from infranode_eval.retrieval import Bm25, choice_parameter, choices, find_slugs, tokens, tool_documents
 from lm_eval_task.errors import UsageError
-from lm_eval_task.prompt import prompt_prefix
+from lm_eval_task.prompt import BEFORE_QUESTION
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import Tool, Toolset
 
@@ -30,23 +30,26 @@ def open_provider(options: ProviderOptions) -> Baseline | Oracle:
     if options.model not in PROGRAMS:
         names = ", ".join((*PROGRAMS, "oracle"))
         raise UsageError(f"baseline {options.model!r} does not exist; expected one of {names}")
-    build, setup = PROGRAMS[options.model]
-    return Baseline(build(options.tools), options.tools, setup)
+    return Baseline(*PROGRAMS[options.model], options.tools)
 
 
 class Baseline:
-    """Hands the question to a program and writes its calls as the mode wants them."""
+    """Hands the question to a program over the offered tools and writes its calls as the mode wants them."""
 
     deterministic = True
 
-    def __init__(self, program: Program, tools: Toolset, setup: str) -> None:
+    def __init__(self, build: Callable[[Toolset], Program], setup: str, tools: Toolset) -> None:
         self.setup = setup
-        self._program = program
-        self._prefix = prompt_prefix(tools)
+        self._build = build
+        self._program = build(tools)
+
+    def for_tools(self, tools: Toolset) -> Baseline:
+        return Baseline(self._build, self.setup, tools)
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         text = messages[-1]["content"]
-        return written(self._program(text.removeprefix(self._prefix)), native=tools is not None)
+        question = text.partition(BEFORE_QUESTION)[2] if tools is None else text
+        return written(self._program(question or text), native=tools is not None)
 
     def close(self) -> None:
         pass
@@ -110,22 +113,42 @@ def call_for(tools: Toolset, label: str, mentions: Mentions) -> Call | None:
     """The call behind a label of `tool_documents`, filled from the question; None if a required value is not there."""
     name, _, choice = label.partition("/")
     tool = tools.by_name[name]
-    values = {parameter: _value(tool, parameter, choice, mentions) for parameter in tool.properties}
+    chosen = choice_parameter(tool)
+    values = {parameter: choice if choice and parameter == chosen else _value(tool, parameter, mentions)
+              for parameter in tool.properties}
     if any(values[parameter] is None for parameter in tool.required):
         return None
     return Call(name, {parameter: value for parameter, value in values.items() if value is not None})
 
 
-def _value(tool: Tool, parameter: str, choice: str, mentions: Mentions) -> Any:
-    literal = {"slug": mentions.slugs, "city": mentions.slugs, "eva": mentions.evas, "stop_id": mentions.stop_ids}
-    if parameter in literal:
-        return literal[parameter][0] if literal[parameter] else None
-    if parameter == "cities":
+_LITERALS = {"slug": "slug", "city": "slug", "eva": "eva", "stop_id": "stop_id", "cities": "cities"}
+_TOLD = (("Slugs", "cities"), ("Slug", "slug"), ("EVA-Nummer", "eva"), ("Stop-ID", "stop_id"))
+
+
+def _literal(tool: Tool, parameter: str) -> str | None:
+    """Which literal of a question a parameter takes: by its name, else by the word that its description brings first.
+
+    The second way is for tools whose names mean nothing.
+    """
+    text = tool.properties[parameter].get("description", "").partition(":")[0]
+    return _LITERALS.get(parameter) or next((kind for word, kind in _TOLD if word in text), None)
+
+
+def _value(tool: Tool, parameter: str, mentions: Mentions) -> Any:
+    kind = _literal(tool, parameter)
+    if kind == "cities":
         return ",".join(mentions.slugs) if len(mentions.slugs) > 1 else None
-    if parameter in ("resource", "type") and choice:
-        return choice
+    if kind is not None:
+        found = {"slug": mentions.slugs, "eva": mentions.evas, "stop_id": mentions.stop_ids}[kind]
+        return found[0] if found else None
     enum = tool.properties[parameter].get("enum")
     return enum[0] if enum and parameter in tool.required else None
+
+
+def _comparing(tools: Toolset) -> str | None:
+    """The tool that takes several cities and a choice."""
+    return next((tool.name for tool in tools.tools
+                 if choices(tool) and any(_literal(tool, p) == "cities" for p in tool.properties)), None)
 
 
 def first_possible(tools: Toolset, labels: Sequence[str], question: str) -> Sequence[Call]:
@@ -134,9 +157,10 @@ def first_possible(tools: Toolset, labels: Sequence[str], question: str) -> Sequ
     Where it names several cities, the comparison of the same data goes first; `labels`: best first.
     """
     mentions = Mentions.of(question)
+    comparing = _comparing(tools) if len(mentions.slugs) > 1 else None
     for label in labels:
-        if len(mentions.slugs) > 1 and "compare" in tools:
-            twin = f"compare/{label.rpartition('/')[2]}"
+        if comparing:
+            twin = f"{comparing}/{label.rpartition('/')[2]}"
             label = twin if twin in labels else label
         call = call_for(tools, label, mentions)
         if call is not None:

@@ -99,6 +99,13 @@ class TaskReader(Protocol):
     def for_task(self, task: Task) -> Provider: ...
 
 
+@runtime_checkable
+class ToolReader(Protocol):
+    """A program that sees tools as values: it is handed those of a task where tasks differ in them."""
+
+    def for_tools(self, tools: Toolset) -> Provider: ...
+
+
 class Adapted(RefusedRequestError):
     """Refused as it was sent; the provider sends it otherwise from now on, so ask again at once. Costs no retry."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from sys import intern
 from typing import Any
 
+from infranode_eval.arms import arm_of
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
@@ -165,6 +166,11 @@ class Run:
     program: str | None = None
 
     @property
+    def arm(self) -> str | None:
+        """What was changed about the tools, None for the tools as they stand."""
+        return arm_of(self.settings)
+
+    @property
     def baseline(self) -> bool:
         """A program that sees the question and the tools, not a model."""
         return self.backend == "baseline"
@@ -232,7 +238,8 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
     if not isinstance(value.get("rows"), list):
         raise DataError('"rows" must be a list', path)
     hashes, settings = _object(value, "hashes", path), _object(value, "settings", path)
-    offered = tools if tools is not None and hashes.get("tools") == tools.fingerprint else None
+    known = tools is not None and hashes.get("tools") == tools.fingerprint and arm_of(settings) is None
+    offered = tools if known else None      # under an arm replies speak of other tools
     try:
         rules: Rules = {}
         rows = tuple([Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])

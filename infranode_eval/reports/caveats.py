@@ -80,7 +80,7 @@ def _serving(run: Run, outcomes: Mapping[str, int], shares: Mapping[str, float |
 
 def _lost_tools(run: Run, tools: Toolset | None) -> str | None:
     """The endpoint's own count says that the prompt cannot have held the tools."""
-    if tools is None or run.hashes.get("tools") != tools.fingerprint:
+    if tools is None or run.hashes.get("tools") != tools.fingerprint or run.arm is not None:
         return None
     return lost_note(run.mode, tools, [row.prompt_tokens for row in run.rows])
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.reports.archive import Row, Run
-from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
+from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
 from infranode_eval.statistics import (
     Interval,
@@ -86,6 +86,37 @@ class Comparison:
         return [f for f in self.flips if f.change < 0]
 
 
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """What a paired comparison says, second minus first; fields as in `Comparison`."""
+
+    difference: Interval
+    method: str
+    corrected: PairedTest | None
+    exact: float | None
+    p: float
+    test: str
+
+
+def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[str], *, templates: bool,
+           repeated: bool) -> Paired:
+    """Two runs over the same tasks. first, second: the share of its repeats that is solved, by task, 0–1.
+
+    clusters: which tasks stand or fall together; templates: some of them do. repeated: tasks were asked more than once.
+    """
+    pairs = Pairs.of([share == 1 for share in second], [share == 1 for share in first])
+    corrected = mcnemar(pairs.first_only, pairs.second_only)
+    exact = mcnemar_exact(pairs.first_only, pairs.second_only)
+    if repeated or templates:
+        differences = [b - a for a, b in zip(first, second, strict=True)]
+        return Paired(_clustered(differences, clusters, first), "cluster bootstrap", None if repeated else corrected,
+                      None if repeated else exact, paired_p(second, first, [1.0] * len(first), clusters),
+                      "paired test by clusters" if templates else "paired test by tasks")
+    small = exact_is_shown(pairs.first_only, pairs.second_only)
+    return Paired(paired_difference(pairs), "Newcombe", corrected, exact, exact if small else corrected.p,
+                  "McNemar, exact" if small else "McNemar, continuity-corrected")
+
+
 def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool = False) -> Comparison:
     """Compare two runs. common: over the tasks that both sets hold with the same question, where the sets differ.
 
@@ -98,29 +129,16 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
     flips = _flips(one, other)
     categories = {key: rows[0].category for key, rows in one.items()}
     templates = clusters_of(known) if known else {}
-    clusters = {key: templates.get(key, key) for key in ids}
     repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
     answered = [key for key in ids if not any(r.score.failed for r in (*one[key], *other[key]))]
-    pairs = Pairs.of([_share(other[key]) == 1 for key in ids], [_share(one[key]) == 1 for key in ids])
-    differences = [_share(other[key]) - _share(one[key]) for key in ids]
-    if repeated or templates:
-        difference, method = _clustered(differences, list(clusters.values()), one), "cluster bootstrap"
-        p = paired_p(list(map(_share, other.values())), list(map(_share, one.values())), [1.0] * len(ids),
-                     list(clusters.values()))
-        test = "paired test by clusters" if templates else "paired test by tasks"
-    else:
-        difference, method = paired_difference(pairs), "Newcombe"
-        small = exact_is_shown(pairs.first_only, pairs.second_only)
-        p = mcnemar_exact(pairs.first_only, pairs.second_only) if small \
-            else mcnemar(pairs.first_only, pairs.second_only).p
-        test = "McNemar, exact" if small else "McNemar, continuity-corrected"
+    verdict = paired([_share(one[key]) for key in ids], [_share(other[key]) for key in ids],
+                     [templates.get(key, key) for key in ids], templates=bool(templates), repeated=repeated)
     discordant = len(flips) / len(ids)
     parts = {category: _part([key for key in ids if categories[key] == category], one, other)
              for category in dict.fromkeys(categories.values())}
     return Comparison(
-        first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips, difference, method,
-        None if repeated else mcnemar(pairs.first_only, pairs.second_only),
-        None if repeated else mcnemar_exact(pairs.first_only, pairs.second_only), p, test,
+        first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips,
+        verdict.difference, verdict.method, verdict.corrected, verdict.exact, verdict.p, verdict.test,
         smallest_detectable_difference(len(ids), discordant), discordant,
         _notes(first, second, len(ids), bool(templates)))
 
@@ -131,12 +149,12 @@ def _named(run: Run, sets: Sequence[TaskSet]) -> Run:
     return replace(run, hashes={**run.hashes, "tasks": known.fingerprint}) if known else run
 
 
-def _clustered(differences: Sequence[float], clusters: Sequence[str], one: Mapping[str, Sequence[Row]]) -> Interval:
+def _clustered(differences: Sequence[float], clusters: Sequence[str], first: Sequence[float]) -> Interval:
     """The mean difference; runs that solve the very same are as far apart as their clusters let us know."""
     if any(differences):
         return cluster_bootstrap(zip(clusters, differences, strict=True))
     count = len(set(clusters))
-    solved = round(count * sum(map(_share, one.values())) / len(one))
+    solved = round(count * sum(first) / len(first))
     return paired_difference(Pairs(solved, 0, 0, count - solved))
 
 
@@ -179,6 +197,7 @@ def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools",
     """What keeps two runs from being compared, in words: "mode prompt / native"."""
     values = [{"tasks": _short(run.hashes.get("tasks")), "tools": _short(run.hashes.get("tools")),
                "prompt": _short(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite, "set-up": run.setup,
+               "arm": run.arm or "none",
                "scorer version": run.scorer_version} for run in (first, second)]
     return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
             for name in names if values[0][name] != values[1][name]]
@@ -202,20 +221,15 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
     theirs = {row.task_id for row in second.rows}
     ids = [key for key in dict.fromkeys(row.task_id for row in first.rows) if key in theirs]
     if common and differing(first, second, ("tasks",)):
-        questions = [_tasks(run, sets) for run in (first, second)]
-        ids = [key for key in ids if _asks_the_same(questions[0].get(key), questions[1].get(key))]
+        questions = [tasks_of(run, sets) for run in (first, second)]
+        ids = [key for key in ids if asks_the_same(questions[0].get(key), questions[1].get(key))]
     if not ids:
         raise DataError(f"{pair} have no task in common")
     return ids
 
 
-def _asks_the_same(one: Task | None, other: Task | None) -> bool:
-    """The same question with the same right answers: a changed gold makes another task."""
-    return one is not None and other is not None \
-        and (one.question, one.alternatives) == (other.question, other.alternatives)
-
-
-def _tasks(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
+def tasks_of(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
+    """The tasks that a run was asked. Raise DataError where they are not known."""
     known = set_of(run, sets)
     tasks = known.tasks if known else run.tasks
     if not tasks:
@@ -226,7 +240,7 @@ def _tasks(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
 
 def _notes(first: Run, second: Run, n: int, clustered: bool) -> tuple[str, ...]:
     found = [f"they also differ in {', '.join(differ)}: the difference may come from that"
-             for differ in [differing(first, second, ("set-up", "prompt"))] if differ]
+             for differ in [differing(first, second, ("set-up", "prompt", "arm"))] if differ]
     found += [f"judged by other rules, {differ[0]}: judge both again with report.py --rescore before believing it"
               for differ in [differing(first, second, ("scorer version",))] if differ]
     for run in (first, second):

@@ -14,8 +14,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.harmless import clean
+from infranode_eval.reports.abstention import DONE
+from infranode_eval.reports.abstention_tables import abstention_json, line_json
+from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.figures import Count, Summary
+from infranode_eval.reports.items import Look
+from infranode_eval.reports.items_tables import items_json
 from infranode_eval.reports.ranks import tiers
+from infranode_eval.reports.robustness import Noise
+from infranode_eval.reports.robustness_tables import noises_of, robustness_json, variant_json
 from infranode_eval.reports.sections import DISCORDANT, Group, grouped
 from infranode_eval.statistics import smallest_detectable_difference, wilson
 
@@ -23,24 +30,29 @@ FORMAT = 1
 SHARES = ("native", "recovered", "malformed", "truncated")
 
 
-def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = ()) -> str:
-    """The document. left_out: the files that could not be read, each with its reason."""
-    groups = [_group_json(group, inside) for group, inside in grouped(summaries)]
-    return json_text({"format": FORMAT, "groups": groups, "left_out": list(left_out)})
+def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = (), look: Look | None = None) -> str:
+    """The document. left_out: the files that could not be read, each with its reason. look: as in `items`."""
+    summaries = list(summaries)
+    groups = [_group_json(group, inside, look) for group, inside in grouped(summaries)]
+    arms = [effect_json(effect) for effects in families_of(summaries)[0] for effect in effects]
+    return json_text({"format": FORMAT, "groups": groups, "arms": arms, "left_out": list(left_out)})
 
 
 def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, indent=1) + "\n"
 
 
-def _group_json(group: Group, summaries: Sequence[Summary]) -> dict[str, Any]:
+def _group_json(group: Group, summaries: Sequence[Summary], look: Look | None) -> dict[str, Any]:
     """Runs that may be compared with each other, in the order of the tables; those of other groups may not."""
+    noises = noises_of(summaries)
     return {**group._asdict(),
             "detectable": {str(share): smallest_detectable_difference(group.count, share) for share in DISCORDANT},
-            "runs": [_run_json(s, tier) for s, tier in zip(summaries, tiers(summaries), strict=True)]}
+            "items": items_json(summaries, look),
+            "runs": [_run_json(s, tier, noises[s.run.path])
+                     for s, tier in zip(summaries, tiers(summaries), strict=True)]}
 
 
-def _run_json(summary: Summary, tier: int | None) -> dict[str, Any]:
+def _run_json(summary: Summary, tier: int | None, noise: Noise | None) -> dict[str, Any]:
     run, steady, interval = summary.run, summary.steadiness, summary.interval
     return {
         "model": run.model, "path": run.path, "harness": run.harness, "backend": run.backend,
@@ -50,13 +62,16 @@ def _run_json(summary: Summary, tier: int | None) -> dict[str, Any]:
         "macro": summary.macro,
         "interval": None if interval is None else {"low": interval.low, "high": interval.high, "level": 0.95,
                                                    "method": summary.method},
-        "hard": _count_json(summary.hard) if summary.hard else None,
+        "hard": _count_json(summary.difficulty["hard"]) if "hard" in summary.difficulty else None,
+        "difficulty": {bucket: _count_json(count) for bucket, count in summary.difficulty.items()},
         "categories": {name: _count_json(count) for name, count in summary.categories.items()},
         "fates": dict(summary.fates), "outcomes": dict(summary.outcomes), "shares": dict(summary.shares),
         "first_calls": None if summary.profile is None else dict(summary.profile),
         "repeats": None if steady is None else {
             "call_match": list(steady.call_match), "drift": steady.drift, "changed": steady.changed,
             "tasks": steady.tasks, "pass_hat": list(steady.pass_hat)},
+        "robustness": None if summary.robustness is None else robustness_json(summary.robustness, noise),
+        "abstention": None if summary.abstention is None else abstention_json(summary.abstention),
         "warnings": list(summary.warnings)}
 
 
@@ -72,13 +87,13 @@ Line = Mapping[str, Any]
 
 def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
     run, interval = summary.run, summary.interval
-    hard, steady = summary.hard, summary.steadiness
+    hard, steady = summary.difficulty.get("hard"), summary.steadiness
     return [{
         **_identity(summary), "suite": group.suite, "dataset": group.dataset, "mode": group.mode, "setup": group.setup,
         "tasks_hash": run.hashes.get("tasks"), "tools_hash": run.hashes.get("tools"),
         "prompt_hash": run.hashes.get("prompt"), "scorer_version": group.scorer, "task_count": group.count,
         "repeats": group.repeats, "harness": run.harness, "backend": run.backend, "baseline": run.baseline,
-        "complete": run.complete, "budget_limited": summary.budget_limited, "tier": tier,
+        "complete": run.complete, "budget_limited": summary.budget_limited, "arm": run.arm, "tier": tier,
         "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "ability": summary.strict.get("ability"),
         "call_match": summary.strict.get("call_match"), "call_match_low": interval.low if interval else None,
         "call_match_high": interval.high if interval else None, "interval_method": summary.method or None,
@@ -125,14 +140,42 @@ def _repeat_lines(group: Group, summary: Summary, tier: int | None) -> list[Line
             for k, (value, chance) in enumerate(numbers, 1)]
 
 
+def _difficulty_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "bucket": name, **_count_json(count)} for name, count in summary.difficulty.items()]
+
+
+def _variant_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "variant": effect.variant, **variant_json(effect)}
+            for effect in (summary.robustness.effects if summary.robustness else ())]
+
+
+def _abstention_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "gold": line.gold, "category": category, **line_json(line)}
+            for category, line in (summary.abstention.categories if summary.abstention else {}).items()]
+
+
+def items_csv(summaries: Iterable[Summary]) -> str:
+    """One row per task of each group that enough models answered."""
+    lines = [{"dataset": group.dataset, "tasks_hash": group.tasks, "mode": group.mode, "setup": group.setup,
+              "models": items["models"], **item}
+             for group, inside in grouped(summaries) if (items := items_json(inside)) for item in items["tasks"]]
+    return csv_text(lines, ("dataset", "tasks_hash", "mode", "setup", "models", "task_id", "category", "right",
+                            "discrimination", "gap", "why"))
+
+
 TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
-    "repeats": _repeat_lines}
+    "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,
+    "abstention": _abstention_lines}
 _RUN = ("model", "path")
 _HEADERS = {     # of tables without lines
     "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
     "outcomes": (*_RUN, "outcome", "rows", "share"), "first_calls": (*_RUN, "first_call", "rows"),
-    "repeats": (*_RUN, "k", "call_match_of_repeat", "pass_hat_k")}
+    "repeats": (*_RUN, "k", "call_match_of_repeat", "pass_hat_k"),
+    "difficulty": (*_RUN, "bucket", "solved", "n", "answered", "call_match"),
+    "variants": (*_RUN, "variant", "n", "original", "call_match", "drop", "low", "high", "method", "gained", "lost",
+                 "p_mcnemar", "p_exact", "p_clusters", "p", "p_holm"),
+    "abstention": (*_RUN, "gold", "category", "n", "right", *(f"done_{name}" for name in DONE))}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:

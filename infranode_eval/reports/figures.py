@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from infranode_eval.reports.abstention import Abstention, abstention_of
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
 from infranode_eval.reports.caveats import MANY_TRUNCATED, caveats_of
+from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
-from infranode_eval.reports.tasksets import TaskSet, clusters_of, hard_ids, is_hard, set_of
+from infranode_eval.reports.robustness import Robustness, robustness_of
+from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
 from lm_eval_task.metrics import aggregate, mean
 from lm_eval_task.records import FAILURES, Score, Task
@@ -72,10 +75,12 @@ class Summary:
 
     dataset: name of the set, known: by its hash, else as the file says, None if it does not. task_count: different
     tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
-    is made of; method: how. categories: in the order of the rows. hard: None where it is not known which tasks are.
+    is made of; method: how. categories: in the order of the rows. difficulty: rows by BUCKETS, empty where unknown.
     fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
     truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
     without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
+    robustness, abstention: of runs over these sets only.
+    version: of the set, None where it is not known.
     """
 
     run: Run
@@ -88,7 +93,7 @@ class Summary:
     spread: Spread | None
     method: str
     categories: Mapping[str, Count]
-    hard: Count | None
+    difficulty: Mapping[str, Count]
     outcomes: Mapping[str, int]
     fates: Mapping[str, int]
     shares: Mapping[str, float | None]
@@ -96,6 +101,9 @@ class Summary:
     warnings: tuple[str, ...]
     tally: Tally | None = None
     steadiness: Steadiness | None = None
+    robustness: Robustness | None = None
+    abstention: Abstention | None = None
+    version: str | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -127,15 +135,19 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     tally, outcomes = _tally(run.rows, known), Counter([row.score.outcome for row in run.rows])
     spread, method = _spread(run, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
+    dataset = known.name if known else run.set_name
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
-        dataset=known.name if known else run.set_name, known=known is not None, task_count=len(ids) or run.n,
+        dataset=dataset, known=known is not None, task_count=len(ids) or run.n,
         repeats=repeats, strict=strict, answered=_answered(pairs, strict) if pairs else run.answered,
         spread=spread, method=method, categories=_categories(run.rows),
-        hard=_hard(run.rows, known, tasks) if ids and ids <= tasks.keys() else None,
+        difficulty=_difficulty(run.rows, known),
         outcomes=outcomes, fates=_fates(run.rows, outcomes),
         shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
-        steadiness=steadiness_of(run.rows) if repeats > 1 else None)
+        steadiness=steadiness_of(run.rows) if repeats > 1 else None,
+        robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
+        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None,
+        version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
 
@@ -151,9 +163,16 @@ def _count(rows: Sequence[Row]) -> Count:
     return Count(found.count(True), len(found), len(found) - found.count(None))
 
 
-def _hard(rows: Sequence[Row], known: TaskSet | None, tasks: Mapping[str, Task]) -> Count:
-    ids = hard_ids(known) if known else {key for key, task in tasks.items() if is_hard(task)}
-    return _count([row for row in rows if row.task_id in ids])
+def _difficulty(rows: Sequence[Row], known: TaskSet | None) -> dict[str, Count]:
+    """By bucket; a bucket without a row is left out."""
+    if known is None or not known.buckets:
+        return {}
+    inside = {bucket: [row for row in rows if known.buckets.get(row.task_id) == bucket] for bucket in BUCKETS}
+    return {bucket: _count(found) for bucket, found in inside.items() if found}
+
+
+def _core_ids(sets: Sequence[TaskSet]) -> Collection[str]:
+    return next((known.tasks.keys() for known in sets if known.name == "core"), ())
 
 
 def _categories(rows: Sequence[Row]) -> dict[str, Count]:

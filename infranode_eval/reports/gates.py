@@ -84,7 +84,7 @@ def worse_than(base: Summary, summaries: Sequence[Summary], max_drop: float) -> 
     """
     lines = []
     for summary in summaries:
-        differ = differing(base.run, summary.run, ("tasks", "tools", "mode", "suite", "scorer version"))
+        differ = differing(base.run, summary.run, ("tasks", "tools", "arm", "mode", "suite", "scorer version"))
         if (base.task_count, base.repeats) != (summary.task_count, summary.repeats):
             differ.append(f"number of tasks × repeats {base.task_count} × {base.repeats} / {summary.task_count} × "
                           f"{summary.repeats}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -11,7 +11,8 @@ from typing import TypeVar
 from infranode_eval.reports.archive import Run, find_results, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
-from infranode_eval.reports.tasksets import TaskSet, known_sets
+from infranode_eval.reports.items import Look, Sighting, sightings_of
+from infranode_eval.reports.tasksets import TaskSet, known_sets, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file
 
@@ -31,7 +32,7 @@ def result_files(paths: Sequence[str], needed: bool = True) -> tuple[Path, ...]:
 def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say) -> tuple[TaskSet, ...]:
     """The known sets of every file; without the project's own tasks.jsonl results are shown all the same."""
     if not paths and not data_file("tasks.jsonl").is_file():
-        say("tasks.jsonl is not there: sets have no name, hard tasks and first calls are not known")
+        say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return ()
     return tuple(known for path in paths or [None] for known in known_sets(tools, path))
 
@@ -71,6 +72,21 @@ def runs_of(path: Path, tools: Toolset) -> list[Run]:
 def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:
     """The runs of one file as numbers; their rows are dropped at once. Raise DataError for a broken file."""
     return [summarise(run, sets, tools) for run in runs_of(path, tools)]
+
+
+def look_again(tools: Toolset, sets: Sequence[TaskSet]) -> Look:
+    """Reads the files of runs once more, since a summary holds no replies. Raises DataError for a file that changed."""
+    def look(summaries: Sequence[Summary], ids: Sequence[str]) -> Mapping[str, Sighting]:
+        runs = [run for summary in summaries if not summary.run.baseline
+                for run in runs_of(Path(summary.run.path), tools) if _is_same(run, summary.run)]
+        tasks = ((run, set_of(run, sets)) for run in runs)
+        return sightings_of(ids, [(run, known.tasks if known else run.tasks) for run, known in tasks])
+
+    return look
+
+
+def _is_same(one: Run, other: Run) -> bool:
+    return (one.model, one.suite, one.mode, one.set_name) == (other.model, other.suite, other.mode, other.set_name)
 
 
 def one_run(path: Path, name: str | None, tools: Toolset, sets: Sequence[TaskSet]) -> Run:

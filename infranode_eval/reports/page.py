@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.harmless import clean
+from infranode_eval.reports.arms import tables_by_group
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.groups import grouped, names_of
 from infranode_eval.reports.panels import differing, panel
@@ -32,10 +33,13 @@ TEMPLATES = WORDS.parent
 def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_month: str = "?") -> str:
     """The page for these runs. broken: a line for each file that was left out. price_month: when prices were listed.
 
+    Runs under an arm stand in a table beside their base, and nowhere else.
     Equal input gives equal text. Raise UsageError without jinja2.
     """
     environment = _environment()
     words = Words.shipped()
+    arms = tables_by_group(e.summary for e in exhibits)
+    exhibits = [e for e in exhibits if e.run.arm is None] or exhibits
     standings = grouped(exhibits)
     groups, names = list(standings), names_of(exhibits)
     listed = _listed([s for inside in standings.values() for s in inside])
@@ -45,7 +49,7 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
                     [_plain_title(g) for g in groups])
     style = environment.overlay(autoescape=False, finalize=None).get_template("style.css.j2").render()
     script = (TEMPLATES / "script.js").read_text("utf-8")
-    panels = [panel(i, group, inside, names, numbers, groups, price_month, words)
+    panels = [panel(i, group, inside, names, numbers, groups, price_month, words, arms.get(group, ()))
               for i, (group, inside) in enumerate(standings.items())]
     data = script_json({**book, "words": words.for_script()})
     return environment.get_template("page.html.j2").render(

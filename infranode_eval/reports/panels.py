@@ -15,12 +15,13 @@ from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, 
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
+from infranode_eval.reports.items import Look, sightings_of
 from infranode_eval.reports.ranks import MOST_RANKED
 from infranode_eval.reports.sections import DISCORDANT, Group, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
 from infranode_eval.reports.words import Words
 from infranode_eval.statistics import Interval, smallest_detectable_difference
-from infranode_eval.tables import ABSENT
+from infranode_eval.tables import ABSENT, Table
 
 HEIGHT = 240            # pixels between call_match 0 and 100 in the effort charts
 
@@ -44,8 +45,12 @@ def differing(groups: Sequence[Group]) -> list[str]:
 
 
 def panel(number: int, group: Group, standings: Sequence[Standing], names: Mapping[int, str],
-          run_numbers: Mapping[int, int], groups: Sequence[Group], month: str, words: Words) -> dict[str, Any]:
-    """names: the label of each exhibit by its id(). run_numbers: its place in the list of tasks, if it stands there."""
+          run_numbers: Mapping[int, int], groups: Sequence[Group], month: str, words: Words,
+          more: Sequence[Table] = ()) -> dict[str, Any]:
+    """names: the label of each exhibit by its id(). run_numbers: its place in the list of tasks, if it stands there.
+
+    more: tables that follow those of the report.
+    """
     fields = differing(groups)
     exhibits = [s.exhibit for s in standings]
     labels = [names[id(e)] for e in exhibits]
@@ -64,8 +69,14 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
         "heat": _heat(with_rows, run_numbers, words) if with_rows else None,
         "bars": bars, "kinds": [k for k in KINDS if any(p["kind"] == k for b in bars for p in b["parts"])],
         "planes": _planes(list(zip(exhibits, labels, strict=True)), month, words),
-        "tables": [t for s in report_sections([e.summary for e in exhibits]) for t in s.tables],
+        "tables": [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables]
+        + [*more],
     }
+
+
+def _look(exhibits: Sequence[Exhibit]) -> Look:
+    """From the rows at hand."""
+    return lambda _, ids: sightings_of(ids, [(e.run, e.tasks) for e in exhibits if not e.run.baseline])
 
 
 # --- the ranking ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The tiers of the runs in one table, and the orders that two ways of counting give.
 
-Pure. Models over the same tasks are ranked by ability (strict); baselines, incomplete and budget-limited runs, and
-runs of which only numbers are known stand outside.
+Pure. Models over the same tasks are ranked by ability (strict); baselines, incomplete and budget-limited runs, runs of
+which only numbers are known and runs over a set that measures something else stand outside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from infranode_eval.reports.ability import ability_weights
 from infranode_eval.reports.figures import POLICY, Summary
 from infranode_eval.reports.tiers import Tiers, tiers_of
 
-OUTSIDE = ("incomplete", "budget", "numbers", "tasks", "baseline")     # why a run has no rank
+UNRANKED = ("robust", "abstain")     # sets with tables of their own
+OUTSIDE = ("set", "incomplete", "budget", "numbers", "tasks", "baseline")     # why a run has no rank
 MOST_RANKED = 100       # every pair is tested: 4,950 tests
 _NAMED = 12             # names in one line
 
@@ -53,11 +54,18 @@ def reasons_outside(summaries: Sequence[Summary]) -> list[str | None]:
 def _reason(summary: Summary) -> str | None:
     if summary.run.baseline:
         return "baseline"
+    if is_unranked(summary.dataset):
+        return "set"
     if summary.tally is None or summary.strict.get("ability") is None:
         return "numbers"
     if summary.run.failed:
         return "incomplete"
     return "budget" if summary.budget_limited else None
+
+
+def is_unranked(dataset: str | None) -> bool:
+    """Is this a set with tables of its own? Also where a remark stands behind its name."""
+    return (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:

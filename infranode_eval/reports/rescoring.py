@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.arms import offering_of
+from infranode_eval.arms.offer import Offering
 from infranode_eval.reports.archive import MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.results import notes_of, storable
 from infranode_eval.tables import Column, Section, Table, percent
-from lm_eval_task.errors import DataError
+from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate, score_reply
 from lm_eval_task.prompt import MODES
 from lm_eval_task.records import MATCHES, Score, Task
@@ -64,7 +66,8 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     """
     run = run_from_json(value, path)
     tasks = _tasks_of(run, sets, tools)
-    scores = [_score(run, row, old.score, tasks[old.task_id], tools)
+    offering = _offering(run, tools)
+    scores = [_score(run, row, old.score, tasks[old.task_id], tools, offering)
               for row, old in zip(value["rows"], run.rows, strict=True)]
     rows = [row if new is old.score and row.keys() >= _MATCHES else _new_row(row, new)
             for row, old, new in zip(value["rows"], run.rows, scores, strict=True)]
@@ -97,18 +100,28 @@ def _tasks_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> Mapping[str,
     return known.tasks
 
 
+def _offering(run: Run, tools: Toolset) -> Offering | None:
+    """What a run under an arm was offered, worked out again; None for the tools as they stand."""
+    try:
+        return offering_of(run.settings, tools)
+    except UsageError as error:
+        raise DataError(f"was made under an arm that cannot be worked out again ({error})", run.path) from None
+
+
 def _short(hash_: str | None) -> str:
     return hash_[:12] if hash_ else "unknown"
 
 
-def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, tools: Toolset) -> Score:
+def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, tools: Toolset,
+           offering: Offering | None) -> Score:
     """The new verdict, or the very old one where nothing was answered or nothing differs."""
     reply = reply_of(row)
     if reply is None and not old.failed:
         raise DataError(f"row {task.task_id} has a verdict but no reply to judge", run.path)
     if reply is None:
         return old
-    new = score_reply(task, reply, tools, run.mode)
+    new = score_reply(task, reply, tools, run.mode) if offering is None else \
+        offering.for_task(task.task_id, task.question).verdict(task, reply, run.mode)
     stored = storable(new.to_json())
     same = all(row.get(key) == found for key, found in stored.items())
     return old if same or (new.failed and old.failed) else new

@@ -11,9 +11,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
+from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
-from infranode_eval.reports.ranks import other_orders, tier_notes, tiers
+from infranode_eval.reports.items import Look
+from infranode_eval.reports.items_tables import every_item_table, items_note, items_tables
+from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, tiers
+from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
 
@@ -33,11 +38,12 @@ class Group(NamedTuple):
     scorer: str
     count: int
     repeats: int
+    arm: str
 
 
 _GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "setup": "set-up", "tasks": "tasks hash",
                 "tools": "tools hash", "prompt": "prompt hash", "scorer": "scorer version", "count": "number of tasks",
-                "repeats": "repeats"}
+                "repeats": "repeats", "arm": "arm"}
 
 
 def group_of(summary: Summary) -> Group:
@@ -47,7 +53,7 @@ def group_of(summary: Summary) -> Group:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
     return Group(run.suite, dataset, run.mode, _setup(summary), tasks, tools, prompt, run.scorer_version,
-                 summary.task_count, summary.repeats)
+                 summary.task_count, summary.repeats, run.arm or "")
 
 
 def _short(hash_: str | None) -> str:
@@ -70,21 +76,50 @@ def _setup(summary: Summary) -> str:
     return f"custom ({', '.join(told)})" if told else "custom"
 
 
-def report_sections(summaries: Iterable[Summary]) -> list[Section]:
-    """One section per group of comparable runs."""
+def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:
+    """One section per group of comparable runs. look: shows what was asked and called in tasks that look broken."""
     groups = grouped(summaries)
-    sections = [_group_section(group, inside) for group, inside in groups]
+    sections = [_group_section(group, inside, look) for group, inside in groups]
     if len(groups) > 1:
-        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=(_split_reason([g for g, _ in groups]),)))
+        notes = (_split_reason([g for g, _ in groups]), *version_notes([s for _, inside in groups for s in inside]))
+        sections.insert(0, Section(f"{len(groups)} groups of runs", notes=notes))
     return sections
 
 
+def item_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:
+    """Every task of each group as an item, those that look broken before them."""
+    return [Section(_title(group), (*items_tables(inside, look), *every_item_table(inside)),
+                    tuple(note for note in [items_note(inside)] if note)) for group, inside in grouped(summaries)]
+
+
+def version_notes(summaries: Iterable[Summary]) -> list[str]:
+    """A line for each set of which runs over several versions are there, since those have no common rank."""
+    sets: dict[tuple[str, str], dict[str, list[Summary]]] = {}
+    for summary in summaries:
+        group = group_of(summary)
+        if summary.dataset:
+            sets.setdefault((group.suite, summary.dataset), {}).setdefault(group.tasks, []).append(summary)
+    return [f"NOT RANKED TOGETHER: {len(versions)} versions of the set {name}: "
+            f"{' and '.join(_version_words(tasks, inside) for tasks, inside in versions.items())}; report.py "
+            "--common-rows restricts the runs to the rows that all of them hold, and ranks them over those"
+            for (_, name), versions in sets.items() if len(versions) > 1]
+
+
+def _version_words(tasks: str, inside: Sequence[Summary]) -> str:
+    version = inside[0].version or "a version that no --tasks file holds"
+    return f"{version} (tasks {tasks}, {len(inside)} run{'s' if len(inside) > 1 else ''})"
+
+
 def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
-    """The groups of comparable runs, the runs of each in the order of its tables."""
+    """The groups of comparable runs, the runs of each in the order of its tables; sets without ranks stand last."""
     groups: dict[Group, list[Summary]] = {}
     for summary in summaries:
         groups.setdefault(group_of(summary), []).append(summary)
-    return [(group, sorted(groups[group], key=_order)) for group in sorted(groups)]
+    return [(group, sorted(groups[group], key=_order)) for group in sorted(groups, key=_place)]
+
+
+def _place(group: Group) -> tuple[bool, Group]:
+    return is_unranked(group.dataset), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -93,27 +128,39 @@ def _split_reason(groups: Sequence[Group]) -> str:
             "compared between groups.")
 
 
-def _group_section(group: Group, ordered: Sequence[Summary]) -> Section:
+def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) -> Section:
     names, warnings = _marked(_labels(ordered), ordered)
-    title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
-    title += f" × {group.repeats}" if group.repeats > 1 else ""
     meaning = SETUPS.get(group.setup)
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
     identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
-    main = main_table(ordered, names)
-    tables = [replace(main, notes=(*warnings, *main.notes))]
+    own = robustness_tables(ordered, names) or abstention_tables(ordered, names)
+    main, *more = own or [main_table(ordered, names)]
+    tables = [replace(main, notes=(*warnings, *main.notes)), *more]
     rows = [s for s in ordered if s.categories]
     if rows:
         labels = [names[ordered.index(s)] for s in rows]
-        tables += [fate_table(rows, labels), category_table(rows, labels), *repeats_table(rows, labels),
-                   *profile_table(rows, labels),
-                   outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(title, tuple(tables), (identity, *([meaning] if meaning else []), *programs))
+        tables.append(fate_table(rows, labels))
+        if not own:
+            tables += [category_table(rows, labels), *difficulty_table(rows, labels), *items_tables(rows, look)]
+        tables += repeats_table(rows, labels)
+        tables += [] if own else profile_table(rows, labels)
+        tables += [outcome_table(rows, labels), reading_table(rows, labels)]
+    return Section(_title(group), tuple(tables), (identity, *([meaning] if meaning else []), *programs))
+
+
+def _title(group: Group) -> str:
+    title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
+    return title + (f" × {group.repeats}" if group.repeats > 1 else "")
 
 
 def _order(summary: Summary) -> tuple[bool, float, str, str]:
-    """By ability, budget-limited runs last; then by name, so that equal input gives equal bytes."""
+    """By ability, budget-limited runs last; then by name, so that equal input gives equal bytes.
+
+    Abstention has its own number: there silence would win by ability.
+    """
     ability = summary.strict.get("ability")
+    if summary.abstention is not None:
+        ability = summary.abstention.balanced.estimate if summary.abstention.balanced else None
     return summary.budget_limited, -(ability if ability is not None else -1.0), summary.run.model, summary.run.path
 
 
@@ -158,22 +205,16 @@ def _columns(*headers: str) -> tuple[Column, ...]:
 def main_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Everything over all tasks (strict), with call_match over the answered ones beside it."""
     columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match",
-                       "args_given_tool", "parsed", "request_match", "datum_match", _hard_header(summaries))
+                       "args_given_tool", "parsed", "request_match", "datum_match")
     rows = tuple((name, str(tier or ABSENT), *_main_cells(s), *_numbers(s))
                  for name, tier, s in zip(names, tiers(summaries), summaries, strict=True))
     notes = ["per cent of all tasks, a failure counts as not solved; answered: call_match without the failures",
              "ability: unweighted mean of call_match over the categories without not_covered; the order of the rows",
-             "args_given_tool: call_match among the rows with the right tool (their number); hard only: the tasks that "
-             "retrieval over the tool descriptions misses",
+             "args_given_tool: call_match among the rows with the right tool (their number)",
              "datum_match: the answer to the call would have contained what was asked; scored since 1.1",
              f"95 %: {', '.join(sorted({s.method for s in summaries} - {''})) or 'none'}"]
     return Table("Results", columns, rows, tuple(
         notes + tier_notes(summaries) + _detectable(summaries) + other_orders(summaries)))
-
-
-def _hard_header(summaries: Sequence[Summary]) -> str:
-    n = max((s.hard.n for s in summaries if s.hard), default=0)
-    return f"hard only (n={n})" if n else "hard only"
 
 
 def _main_cells(summary: Summary) -> tuple[str, ...]:
@@ -181,8 +222,7 @@ def _main_cells(summary: Summary) -> tuple[str, ...]:
     return (percent(strict.get("ability")), percent(strict.get("call_match")),
             limits(interval) if (interval := summary.interval) else ABSENT, percent(summary.answered.get("call_match")),
             percent(strict.get("tool_match")), percent(strict.get("args_match")), _given_tool(summary),
-            percent(strict.get("parsed")), percent(strict.get("request_match")), percent(strict.get("datum_match")),
-            _share(summary.hard, summary.repeats))
+            percent(strict.get("parsed")), percent(strict.get("request_match")), percent(strict.get("datum_match")))
 
 
 def _given_tool(summary: Summary) -> str:
@@ -221,6 +261,21 @@ def category_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     return Table("call_match by category", columns, rows, (
         "k/n with a Wilson interval in per cent below 30 rows; macro: unweighted mean over all these categories, "
         "micro: over all tasks",))
+
+
+def difficulty_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
+    """call_match by difficulty; no table where tasks.meta.json tells nothing about the tasks."""
+    sizes = {bucket: max((s.difficulty[bucket].n for s in summaries if bucket in s.difficulty), default=0)
+             for bucket in BUCKETS}
+    shown = {bucket: size for bucket, size in sizes.items() if size}
+    if not shown:
+        return []
+    columns = _columns(*(f"{bucket} (n={size})" for bucket, size in shown.items()))
+    rows = tuple((name, *(_share(s.difficulty.get(bucket), s.repeats) for bucket in shown), *_numbers(s))
+                 for name, s in zip(names, summaries, strict=True))
+    note = items_note(summaries)
+    return [Table("call_match by difficulty", columns, rows, (
+        "buckets of tasks.meta.json", *([note] if note else [])))]
 
 
 def profile_table(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:

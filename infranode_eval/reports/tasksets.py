@@ -2,47 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from sys import intern
 
+from infranode_eval.generator.output import meta_path
 from infranode_eval.reports.archive import Run
-from lm_eval_task.dataset import choose, load_tasks
+from infranode_eval.reports.difficulty import buckets_beside
+from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task, tasks_fingerprint
-from lm_eval_task.tools import Toolset
+from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TaskSet:
-    """A named set of tasks with its hash; `tasks` by id, in file order. Each set is equal to itself only."""
+    """A named set of tasks with its hash; `tasks` by id, in file order. Each set is equal to itself only.
+
+    buckets: the difficulty of each task of the file by id, as far as it is known.
+    version: what the meta file beside it says, and how many core rows were retired by then; None without one.
+    """
 
     name: str
     fingerprint: str
     tasks: Mapping[str, Task]
+    version: str | None = None
+    buckets: Mapping[str, str] = field(default_factory=dict)
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
     """Every set in a file of tasks (the project's own without a path), equal ones once, under the first name.
 
-    Raise DataError as `load_tasks` does.
+    The sets of today come first, then those from before each day on which rows were retired: retired rows stay in the
+    file, so that old results keep their tasks. Raise DataError as `load_tasks` does.
     """
-    every = load_tasks(tools, "all", path)
+    path = data_file("tasks.jsonl") if path is None else path
+    buckets = buckets_beside(path)
     found: dict[str, TaskSet] = {}
-    for name in NAMES:
-        try:
-            tasks = choose(every, name, path)
-        except DataError:
-            continue        # the file has no such set
-        if all(t.set is None for t in tasks):
-            name = "own tasks"
-        hash_ = tasks_fingerprint(tasks)
-        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}))
+    for every, version in _versions(load_tasks(tools, "all", path, retired=True), _version_of(Path(path))):
+        for name in NAMES:
+            try:
+                tasks = choose(every, name, path)
+            except DataError:
+                continue        # the file has no such set
+            if all(t.set is None for t in tasks):
+                name = "own tasks"
+            hash_ = tasks_fingerprint(tasks)
+            found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, version, buckets))
     return tuple(found.values())
+
+
+def _versions(every: Sequence[Task], version: str | None) -> Iterator[tuple[Sequence[Task], str | None]]:
+    """(the tasks in use, the version) today and before each day of retirement, the latest day first."""
+    marks = {t.task_id: mark.date for t in every if (mark := retirement_of(t)) is not None}
+    yield in_use(every), version and version_after(version, every)
+    for day in sorted(set(marks.values()), reverse=True):
+        gone = [t for t in every if marks.get(t.task_id, day) < day]
+        yield [t for t in every if marks.get(t.task_id, day) >= day], version and version_after(version, gone)
+
+
+def _version_of(path: Path) -> str | None:
+    """As the meta file says; whatever is wrong with that file, results can be shown without it."""
+    try:
+        version = json.loads(meta_path(path).read_bytes())["version"]
+    except (OSError, ValueError, RecursionError, LookupError, TypeError):
+        return None
+    return version if isinstance(version, str) else None
 
 
 def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
@@ -52,13 +82,15 @@ def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
         if tasks_hash is not None and tasks_hash == candidate.fingerprint:
             return candidate
         if tasks_hash is None and run.tasks and run.task_count == len(candidate.tasks) \
-                and all(_same(task, candidate.tasks.get(key)) for key, task in run.tasks.items()):
+                and all(asks_the_same(task, candidate.tasks.get(key)) for key, task in run.tasks.items()):
             return candidate
     return None
 
 
-def _same(one: Task, other: Task | None) -> bool:
-    return other is not None and (one.question, one.alternatives) == (other.question, other.alternatives)
+def asks_the_same(one: Task | None, other: Task | None) -> bool:
+    """The same question with the same right answers: a changed gold makes another task."""
+    return one is not None and other is not None \
+        and (one.question, one.alternatives, one.expect) == (other.question, other.alternatives, other.expect)
 
 
 @lru_cache(maxsize=32)
@@ -76,18 +108,8 @@ def cluster_of(task: Task) -> str:
     """
     phrasing = task.extra.get("phrasing")
     if not phrasing:
-        return task.task_id
+        base = task.extra.get("base")       # other wordings of one question are one template
+        return base if isinstance(base, str) else task.task_id
     call = task.expected[0] if task.expected else None
     subject = "" if call is None else call.arguments.get("resource") or call.arguments.get("type") or call.name
     return intern(f"{subject} × {phrasing}")
-
-
-@lru_cache(maxsize=32)
-def hard_ids(known: TaskSet) -> frozenset[str]:
-    """The tasks of a set that are hard."""
-    return frozenset(key for key, task in known.tasks.items() if is_hard(task))
-
-
-def is_hard(task: Task) -> bool:
-    """Did retrieval over the tool descriptions miss it when the set was made?"""
-    return task.extra.get("hard") is True

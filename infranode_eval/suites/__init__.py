@@ -6,11 +6,11 @@ A suite is a module with `load`, `play` and `score` (specification: design, "A s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
+from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.providers.protocol import Answer, Messages, Provider, Sampling, Tools
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages, prompt_prefix
@@ -22,11 +22,11 @@ SUITES = ("single",)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is the same for all tasks of a run.
+    """What is the same for all tasks of a run, or for one task of it.
 
-    tools_json: the tools as `tools=` takes them, built once. prefix: all of a prompt but the question, in prompted
-    mode, built once as well. shuffle: the seed by which each task gets the tools in an order of its own; None: as they
-    stand.
+    tools: those that are offered. tools_json: the same as `tools=` takes them, built once. prefix: all of a prompt but
+    the question, in prompted mode, built once as well. offering: the arm of the run; offer: what it offers here. None:
+    the tools as they stand.
     """
 
     mode: str
@@ -34,28 +34,36 @@ class Setup:
     tools_json: Tools
     sampling: Sampling
     prefix: str = ""
-    shuffle: int | None = None
+    offering: Offering | None = None
+    offer: Offer | None = None
 
     @classmethod
-    def of(cls, mode: str, tools: Toolset, sampling: Sampling, shuffle: int | None = None) -> Setup:
-        return cls(mode, tools, tools.to_json(), sampling, prompt_prefix(tools) if mode == "prompt" else "", shuffle)
+    def of(cls, mode: str, tools: Toolset, sampling: Sampling, offering: Offering | None = None) -> Setup:
+        return cls._offered(mode, tools, sampling, offering, offering.whole if offering else None)
 
-    def for_task(self, task_id: str) -> Setup:
+    @classmethod
+    def _offered(cls, mode: str, tools: Toolset, sampling: Sampling, offering: Offering | None,
+                 offer: Offer | None) -> Setup:
+        tools, intro = (offer.tools, offer.intro) if offer else (tools, None)
+        prefix = prompt_prefix(tools, intro) if mode == "prompt" else ""
+        return cls(mode, tools, tools.to_json(), sampling, prefix, offering, offer)
+
+    def for_task(self, task_id: str, question: str = "") -> Setup:
         """The set-up as this task sees it."""
-        if self.shuffle is None:
+        if self.offering is None or self.offering.choose is None:
             return self
-        return Setup.of(self.mode, shuffled(self.tools, self.shuffle, task_id), self.sampling)
+        offer = self.offering.for_task(task_id, question)
+        return Setup._offered(self.mode, offer.tools, self.sampling, None, offer)
+
+    def offer_for(self, task: Task) -> Offer | None:
+        """What an arm offers for a task, without rendering it; None for the tools as they stand."""
+        return self.offering.for_task(task.task_id, task.question) if self.offering else self.offer
 
     def messages(self, question: str) -> list[dict[str, Any]]:
         """As `prompt.messages`, without rendering the tools once more."""
         if self.mode == "prompt":
             return [{"role": "user", "content": self.prefix + question}]
-        return messages(self.mode, self.tools, question)
-
-
-def shuffled(tools: Toolset, seed: int, task_id: str) -> Toolset:
-    """The tools in the order of sha256("<seed>|<task_id>|<name of the tool>"): anybody can work it out again."""
-    return Toolset.of(sorted(tools.tools, key=lambda tool: sha256(f"{seed}|{task_id}|{tool.name}".encode()).digest()))
+        return messages(self.mode, self.tools, question, self.offer.intro if self.offer else None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,9 +29,10 @@ def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
 
 
 def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
-    """The scorer's verdict on the one reply."""
-    return score_reply(task, transcript.answers[-1].reply, setup.tools, setup.mode)
+    """The scorer's verdict on the one reply; under an arm its calls are judged under their real names."""
+    reply, offer = transcript.answers[-1].reply, setup.offer_for(task)
+    return offer.verdict(task, reply, setup.mode) if offer else score_reply(task, reply, setup.tools, setup.mode)
 
 
 def prompt_hash(setup: Setup) -> str:
-    return prompt_fingerprint(setup.mode, setup.tools)
+    return prompt_fingerprint(setup.mode, setup.tools, setup.offer.intro if setup.offer else None)

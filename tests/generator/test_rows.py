@@ -146,10 +146,3 @@ def test_notes_hold_split_difficulty_and_reviews() -> None:
 
 def test_without_a_cap_everything_stays() -> None:
     assert rows.capped(CORE, None) == CORE
-
-
-def test_a_file_that_no_longer_holds_lists_its_broken_tasks() -> None:
-    tasks = confirmed(asking()).tasks
-    assert rows.broken(tasks, asking(), lambda done, total: None) == []
-    found = rows.broken(tasks, asking(gone("/wuppertal/unemployment")), lambda done, total: None)
-    assert found == [("resource_key-wuppertal-unemployment", "source_status no_data")]

@@ -71,6 +71,30 @@ def test_requests_go_below_the_base_url_with_a_user_agent_that_names_project_and
     assert "mail@example.org" in seen[0].headers["user-agent"]
 
 
+def test_a_document_lies_at_the_site_root_and_is_no_envelope() -> None:
+    asked = []
+
+    def handler(request: httpx.Request) -> httpx.Response:
+        asked.append(str(request.url))
+        return httpx.Response(200, json={"paths": {}})
+
+    client = client_of(handler, base_url="https://infranode.test:8443/api/v1")
+    assert client.document("/openapi.json") == {"paths": {}}
+    assert asked == ["https://infranode.test:8443/openapi.json"]
+
+
+@pytest.mark.parametrize(("response", "error"), [
+    (httpx.Response(404, json=error_body("not_found")), RefusedRequestError), (httpx.Response(503), InfraError)])
+def test_a_document_that_is_not_there_is_an_error_as_any_other(response: httpx.Response,
+                                                               error: type[Exception]) -> None:
+    with pytest.raises(error, match="/openapi.json"):
+        client_of([response], retries=0).document("/openapi.json")
+
+
+def test_a_document_that_is_no_json_is_none() -> None:
+    assert client_of([httpx.Response(200, text="<html>")]).document("/openapi.json") is None
+
+
 @pytest.mark.parametrize(("rps", "expected"), [
     (1.0, [1.0, 1.0]),      # the default: one request a second
     (4.0, [0.25, 0.25]),    # a faster rate waits less

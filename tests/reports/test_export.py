@@ -18,7 +18,8 @@ from lm_eval_task.records import Reply, Score, tasks_fingerprint
 @pytest.fixture
 def summaries(make_result, answer, demo_tasks):
     """Two comparable runs, one with failures, and one with repeats in native mode."""
-    core = TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks})
+    buckets = {t.task_id: ("hard", "easy", "medium")[i % 3] for i, t in enumerate(demo_tasks)}
+    core = TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets=buckets)
 
     def failing(task):
         return Score.failure("infra_error", "x") if task.category == "routing_named" else Reply.from_text(answer(task))
@@ -68,6 +69,7 @@ def test_csv(summaries, golden, table):
     ("categories", 9, ("model", "path", "category")),
     ("first_calls", 21, ("model", "path", "first_call")),
     ("repeats", 2, ("model", "path", "k")),
+    ("difficulty", 9, ("model", "path", "bucket")),
 ])
 def test_csv_is_tidy(summaries, table, count, keys):
     found = rows(report_csv(summaries, table))
@@ -101,5 +103,5 @@ def test_cells_are_harmless(value, cell, why):
 
 
 def test_the_header_of_an_empty_table_is_that_of_a_full_one(summaries):
-    for table in ("categories", "outcomes", "first_calls", "repeats"):
+    for table in ("categories", "outcomes", "first_calls", "repeats", "difficulty"):
         assert report_csv([], table).rstrip("\n") == report_csv(summaries, table).split("\n")[0]

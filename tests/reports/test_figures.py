@@ -1,4 +1,4 @@
-"""One run as numbers: denominators, intervals, hard tasks, first calls, warnings."""
+"""One run as numbers: denominators, intervals, difficulty, first calls, warnings."""
 
 from __future__ import annotations
 
@@ -55,14 +55,16 @@ def test_failures_are_not_solved_and_not_answered(summary_of, answer):
     assert any(w.startswith("4 of 40 rows are failures") for w in found.warnings)
 
 
-def test_hard_rows_are_counted_only_where_they_are_known(summary_of, answer, demo_tasks):
-    def easy_only(task):
-        return Reply.from_text("Nein." if task.extra.get("hard") else answer(task))
+def test_rows_are_counted_by_difficulty_only_where_it_is_known(make_result, summary_of, answer, demo_tasks, core):
+    buckets = {t.task_id: "hard" if t.task_id.endswith("charging") else "easy" for t in demo_tasks[:-1]}
 
-    hard = sum(bool(t.extra.get("hard")) for t in demo_tasks)
-    found = summary_of(easy_only)
-    assert hard == 11 and (found.hard.solved, found.hard.n) == (0, hard)
-    assert summary_of(easy_only, known=False).hard is None
+    def easy_only(task):
+        return Reply.from_text("Nein." if buckets.get(task.task_id) == "hard" else answer(task))
+
+    found = summarise(run_from_json(make_result(easy_only), "r.json"), [replace(core, buckets=buckets)])
+    assert {name: (c.solved, c.n) for name, c in found.difficulty.items()} == {"easy": (31, 31), "hard": (0, 8)}, \
+        "no row is medium, and one task has no bucket"
+    assert summary_of(easy_only).difficulty == summary_of(easy_only, known=False).difficulty == {}
 
 
 def test_rows_are_dropped_from_the_summary(summary_of, answer):

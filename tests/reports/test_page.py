@@ -103,6 +103,27 @@ def test_the_page_stands_without_a_script(three) -> None:
     assert sum(tag == "circle" for tag, _ in outline.tags) >= 6, "dots of three runs"
 
 
+@pytest.mark.parametrize("name, prefix, shown", [
+    ("robust", "robust-lower-", ["Robustness", ": other wordings", "noise floor not measured"]),
+    ("abstain", "abstain-", ["Call, ask or refuse", "By category, rows", "always asks back (by definition)"]),
+])
+def test_sets_with_tables_of_their_own_have_no_ranks(name, prefix, shown, exhibit, answer, demo_tasks) -> None:
+    asked = [replace(t, task_id=prefix + t.task_id, set=name, category="call_control") for t in demo_tasks[:4]]
+    asked += [replace(t, task_id="robust-original-" + t.task_id, set=name) for t in demo_tasks[:4] if name == "robust"]
+    text = Outline(html_page([exhibit(lambda t: Reply.from_text(answer(t)), model="model", tasks=tuple(asked),
+                                      set=name, suite="single")])).text
+    for part in (*shown, "this set has tables of its own and no ranks", "Dieser Satz hat eigene Tabellen"):
+        assert part in text, part
+    assert "Tier 1" not in text
+
+
+def test_tasks_that_look_broken_are_shown_from_the_rows_at_hand(exhibit, answer, demo_tasks) -> None:
+    last = demo_tasks[-1].task_id
+    text = Outline(html_page([exhibit(lambda t: Reply.from_text("Nein." if t.task_id == last else answer(t)), model=m)
+                              for m in "abc"])).text
+    assert "Tasks that look broken: 1 of 40" in text and "no call (3 of 3)" in text
+
+
 def test_the_page_may_request_nothing_and_runs_only_its_own_script(three) -> None:
     page = html_page(three)
     outline = Outline(page)

@@ -6,7 +6,7 @@ import pytest
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.figures import summarise
-from infranode_eval.reports.ranks import MOST_RANKED, other_orders, tier_notes, tiers
+from infranode_eval.reports.ranks import MOST_RANKED, is_unranked, other_orders, tier_notes, tiers
 from infranode_eval.statistics import holm, mcnemar
 from lm_eval_task.records import Call, Reply, Task
 
@@ -48,6 +48,13 @@ def test_the_correction_is_over_all_pairs():
     """What the rows above rest on."""
     assert mcnemar(7, 0).p == pytest.approx(0.0233, abs=1e-4)
     assert min(holm([mcnemar(7, 0).p, mcnemar(7, 0).p, 1.0])) == pytest.approx(0.0700, abs=1e-4)
+
+
+@pytest.mark.parametrize("dataset, unranked", [
+    ("robust", True), ("abstain", True), ("robust (so named by the file)", True), ("abstain, common rows", True),
+    ("core", False), ("robust-own", False), (None, False)])
+def test_sets_with_tables_of_their_own(dataset, unranked):
+    assert is_unranked(dataset) is unranked
 
 
 def test_who_has_no_rank(summary, equal_tasks):

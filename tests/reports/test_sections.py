@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.figures import summarise
-from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.sections import report_sections, version_notes
 from infranode_eval.reports.tasksets import TaskSet
 from infranode_eval.tables import render
 from lm_eval_task.records import Reply, Score, tasks_fingerprint
@@ -16,7 +17,9 @@ from lm_eval_task.records import Reply, Score, tasks_fingerprint
 
 @pytest.fixture
 def core(demo_tasks):
-    return TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks})
+    """Every third task is hard, but one of which nothing is known."""
+    buckets = {t.task_id: ("hard", "easy", "medium")[i % 3] for i, t in enumerate(demo_tasks[:-1])}
+    return TaskSet("core", tasks_fingerprint(demo_tasks), {t.task_id: t for t in demo_tasks}, buckets=buckets)
 
 
 @pytest.fixture
@@ -170,3 +173,23 @@ def test_a_category_without_an_answer_is_a_dash(summary, answer):
 
 def test_no_result_no_section():
     assert report_sections([]) == []
+
+
+# --- versions of a set ------------------------------------------------------------------------------------------------
+
+def test_runs_over_two_versions_of_a_set_are_not_ranked_together_and_both_are_named(summary, demo_tasks, core):
+    old = replace(summary("old"), version="core-2026-12")
+    new = replace(summary("new", tasks=demo_tasks[3:]), version="core-2026-12+r3-2026-12-05", dataset="core")
+    unknown = replace(summary("odd", tasks=demo_tasks[5:], known=False), dataset="core")
+    sections = report_sections([old, new, unknown])
+    [line] = [note for note in sections[0].notes if "NOT RANKED TOGETHER" in note]
+    assert "3 versions of the set core: core-2026-12 (tasks " in line and "--common-rows" in line
+    assert "core-2026-12+r3-2026-12-05 (tasks " in line and "a version that no --tasks file holds (tasks " in line
+    models = [[row[0].split(" ")[0] for row in section.tables[0].rows] for section in sections[1:]]
+    assert sorted(models) == [["new"], ["odd"], ["old"]], "each in a table of its own"
+
+
+def test_other_sets_and_other_modes_are_no_versions(summary, demo_tasks):
+    other = replace(summary("b", tasks=demo_tasks[3:]), dataset="extended")
+    nameless = replace(summary("c", tasks=demo_tasks[4:], known=False), dataset=None)
+    assert version_notes([summary("a"), summary("d", mode="native"), other, nameless]) == []

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 
 from infranode_eval.reports.archive import run_from_json
-from infranode_eval.reports.tasksets import TaskSet, cluster_of, clusters_of, is_hard, known_sets, set_of
+from infranode_eval.reports.tasksets import (
+    TaskSet,
+    asks_the_same,
+    cluster_of,
+    clusters_of,
+    known_sets,
+    set_of,
+)
 from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
 
 
@@ -28,6 +36,36 @@ def test_a_file_without_sets_holds_own_tasks(tmp_path, toolset):
     assert [s.name for s in known_sets(toolset, path)] == ["own tasks"]
 
 
+def retired(task, date):
+    return replace(task, extra={**task.extra, "retired": {"date": date, "reason": "gone"}})
+
+
+def test_old_results_keep_their_tasks_since_retired_rows_stay_in_the_file(tmp_path, demo_tasks, toolset):
+    marked = [retired(t, {0: "2026-12-05", 1: "2027-01-02", 2: "2026-12-05"}[i]) if i < 3 else t
+              for i, t in enumerate(demo_tasks)]
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps(t.to_json()) + "\n" for t in marked), "utf-8")
+    path.with_suffix(".meta.json").write_text(json.dumps({"version": "v+r3-2027-01-02"}), "utf-8")
+    assert [(s.name, s.version, len(s.tasks)) for s in known_sets(toolset, path)] == [
+        ("core", "v+r3-2027-01-02", 37), ("core", "v+r2-2026-12-05", 38), ("core", "v", 40)]
+    assert known_sets(toolset, path)[-1].fingerprint == tasks_fingerprint(demo_tasks)
+
+
+@pytest.mark.parametrize("meta", [None, "[", "[]", "{}", '{"version": 3}'])
+def test_without_a_readable_version_sets_are_known_all_the_same(tmp_path, demo_file, toolset, meta):
+    if meta is not None:
+        demo_file.with_suffix(".meta.json").write_text(meta, "utf-8")
+    assert [(s.name, s.version) for s in known_sets(toolset, demo_file)] == [("core", None)]
+
+
+@pytest.mark.parametrize("change, same", [
+    ({}, True), ({"category": "other"}, True), ({"question": "Anders?"}, False), ({"expected": ()}, False),
+    ({"accept": ((Call("sources"),),)}, False), ({"expect": "ask"}, False)])
+def test_a_task_is_its_question_and_its_right_answers(demo_tasks, change, same):
+    assert asks_the_same(demo_tasks[0], replace(demo_tasks[0], **change)) is same
+    assert not asks_the_same(demo_tasks[0], None)
+
+
 def test_a_run_is_found_by_hash_or_by_its_documents(run, demo_file, demo_tasks, toolset):
     sets = known_sets(toolset, demo_file)
     few = {t.task_id: t for t in demo_tasks[:5]}
@@ -46,15 +84,17 @@ def test_a_run_is_found_by_hash_or_by_its_documents(run, demo_file, demo_tasks, 
     (Call("pois", {"slug": "ulm", "type": "police"}), {"phrasing": "p2"}, "police × p2"),
     (Call("weather", {"slug": "ulm"}), {"phrasing": "p3"}, "weather × p3"),
     (Call("weather", {"slug": "ulm"}), {}, "t1"),
+    (Call("weather", {"slug": "ulm"}), {"base": "t0"}, "t0"),
 ])
 def test_rows_of_one_template_share_a_cluster(call, extra, cluster):
     assert cluster_of(Task("t1", "?", (call,), extra=extra)) == cluster
 
 
-def test_hard_is_what_the_row_says():
-    assert is_hard(Task("a", "?", (), extra={"hard": True})) and not is_hard(Task("a", "?", ()))
-
-
+def test_a_set_knows_the_difficulty_that_stands_beside_its_file(demo_file, toolset):
+    assert known_sets(toolset, demo_file)[0].buckets == {}, "no file beside it"
+    tasks = {"routing_named-koeln": {"difficulty": {"margin": 1.5, "neighbours": 0, "bucket": "easy"}}}
+    demo_file.with_suffix(".meta.json").write_text(json.dumps({"tasks": tasks}), "utf-8")
+    assert known_sets(toolset, demo_file)[0].buckets == {"routing_named-koeln": "easy"}
 
 
 def test_clusters_are_those_of_templates_only(demo_tasks):
