@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
-from stub_endpoint import VENDORS, React, Request, StubEndpoint, StubProxy, completion, vendor_body
 
 import run_eval
+from tests.stub_endpoint import VENDORS, React, Request, StubEndpoint, StubProxy, completion, vendor_body
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "infranode_eval/data/result.schema.json").read_text("utf-8"))

@@ -74,7 +74,7 @@ def test_the_core_set_of_the_project() -> None:
     assert Counter(t.category for t in core) == {
         "routing_broad": 12, "routing_named": 12, "resource_key": 24, "slug_resolution": 8, "poi_type": 12,
         "compare_multi": 5, "not_covered": 12, "two_step": 6}
-    assert len({t.question for t in load_tasks(TOOLS, "all")}) == len(load_tasks(TOOLS, "all"))
+    assert len({t.question for t in load_tasks(TOOLS, "full")}) == len(load_tasks(TOOLS, "full"))
     assert len(load_tasks(TOOLS, "extended")) >= 600
 
 

@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from stub_endpoint import React, Request, StubEndpoint, completion
 
 import run_eval
+from tests.stub_endpoint import React, Request, StubEndpoint, completion
 
 GOOD = React(completion('{"name": "weather", "arguments": {"slug": "bonn"}}'))
 CHUNKED = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -10,7 +10,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from stub_endpoint import React, StubEndpoint, completion
 
 import run_eval
 from infranode_eval.providers.protocol import Sampling
@@ -20,6 +19,7 @@ from infranode_eval.suites import Setup
 from lm_eval_task.prompt import messages, render_tools
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import read_tools
+from tests.stub_endpoint import React, StubEndpoint, completion
 
 SCHEMA = json.loads((Path(__file__).parents[1] / "infranode_eval/data/result.schema.json").read_text("utf-8"))
 TOOLS = read_tools()

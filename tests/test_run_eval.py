@@ -17,11 +17,11 @@ from typing import Any
 
 import jsonschema
 import pytest
-from stub_endpoint import React, Request, StubEndpoint, completion
 
 import run_eval
 from infranode_eval.providers.baselines import PROGRAMS
 from lm_eval_task.errors import UsageError
+from tests.stub_endpoint import React, Request, StubEndpoint, completion
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = json.loads((ROOT / "infranode_eval/data/result.schema.json").read_text("utf-8"))

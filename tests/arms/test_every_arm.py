@@ -9,7 +9,6 @@ from typing import Any
 
 import jsonschema
 import pytest
-from stub_endpoint import React, StubEndpoint, completion
 
 import run_eval
 from infranode_eval.arms import ARMS, LOOK_FIRST, arm_named, arm_of, offering_of
@@ -29,6 +28,7 @@ from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import SUBJECT, messages, prompt_prefix
 from lm_eval_task.records import Call, Reply, Task
 from lm_eval_task.tools import Tool, Toolset, read_tools
+from tests.stub_endpoint import React, StubEndpoint, completion
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = json.loads((ROOT / "infranode_eval/data/result.schema.json").read_text("utf-8"))

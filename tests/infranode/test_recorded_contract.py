@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from contract_shape import read_fixture, rows_of_folder, shape
 
 from infranode_eval.infranode.envelope import Response
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.infranode.throttle import Throttle
+from tests.infranode.contract_shape import read_fixture, rows_of_folder, shape
 
 RECORDED = Path(__file__).resolve().parents[3] / "shared" / "infranode" / "recorded"
 ROWS = {row["name"]: row for row in read_fixture()}

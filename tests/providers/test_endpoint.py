@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from stub_endpoint import VENDORS, React, Request, StubEndpoint, completion, vendor_body
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT, RULES
@@ -16,6 +15,7 @@ from infranode_eval.providers.protocol import Adapted, Answer, Provider, Provide
 from lm_eval_task.errors import AuthError, ContextOverflowError, ProviderError, RefusedRequestError
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.tools import read_tools
+from tests.stub_endpoint import VENDORS, React, Request, StubEndpoint, completion, vendor_body
 
 TOOLS = read_tools()
 ASKED = [{"role": "user", "content": "Wetter in Köln?"}]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from stub_endpoint import chunk, event_stream
 
 from infranode_eval.providers.event_stream import completion_of, events_of, values_of
 from lm_eval_task.errors import InfraError
+from tests.stub_endpoint import chunk, event_stream
 
 FRAMES = [
     (b"data: a\n\ndata: b\n\n", ["a", "b"], "plain"),

@@ -8,8 +8,6 @@ from http.client import HTTPMessage
 from typing import Any
 
 import pytest
-from stub_endpoint import VENDORS, event_stream, vendor_body
-from test_vendors import ASKED, STREAMS, TOOLS
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.connections import Response
@@ -17,6 +15,8 @@ from infranode_eval.providers.protocol import Answer, ProviderOptions, Sampling
 from infranode_eval.providers.token_usage import normal_usage
 from lm_eval_task.errors import ProviderError
 from lm_eval_task.parse import calls_from_message
+from tests.providers.test_vendors import ASKED, STREAMS, TOOLS
+from tests.stub_endpoint import VENDORS, event_stream, vendor_body
 
 ODD = (None, True, 0, -1, 1.5, 10**30, "", "x", "\ud800", [], [[]], [None], {}, {"a": None}, {"type": []},
        [{"type": {}}], [{"text": 1}], {"message": {}}, [{"function": "f"}], {"code": []}, {"code": "429"},

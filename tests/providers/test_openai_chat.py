@@ -7,7 +7,6 @@ import time
 from typing import Any
 
 import pytest
-from stub_endpoint import React, StubEndpoint, completion
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.openai_chat import url_of
@@ -23,6 +22,7 @@ from lm_eval_task.errors import (
     UsageError,
 )
 from lm_eval_task.tools import read_tools
+from tests.stub_endpoint import React, StubEndpoint, completion
 
 ASKED = [{"role": "user", "content": "Wetter in Köln?"}]
 SAMPLING = Sampling(max_tokens=160)

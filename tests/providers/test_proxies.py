@@ -9,8 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from stub_endpoint import StubEndpoint, StubProxy
-from test_connections import TlsEndpoint
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.connections import Connections
@@ -18,6 +16,8 @@ from infranode_eval.providers.protocol import ProviderOptions, Sampling
 from infranode_eval.providers.proxies import Proxy, proxy_for
 from lm_eval_task.errors import InfraError, UsageError
 from lm_eval_task.tools import read_tools
+from tests.providers.test_connections import TlsEndpoint
+from tests.stub_endpoint import StubEndpoint, StubProxy
 
 P, Q = "http://p:3128", "http://q:8080"
 CHOSEN = [

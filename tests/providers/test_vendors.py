@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import pytest
-from stub_endpoint import SSE, VENDORS, React, Request, StubEndpoint, chunk, event_stream, vendor_body
 
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import Answer, Provider, ProviderOptions, Sampling
@@ -24,6 +23,7 @@ from lm_eval_task.errors import (
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import Call
 from lm_eval_task.tools import read_tools
+from tests.stub_endpoint import SSE, VENDORS, React, Request, StubEndpoint, chunk, event_stream, vendor_body
 
 TOOLS = read_tools()
 WEATHER = next(t for t in TOOLS.to_json() if t["function"]["name"] == "weather")

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from needs import need
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import Effort, effort_of
@@ -25,6 +24,7 @@ from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.page import TEMPLATES, html_page
 from infranode_eval.reports.tasksets import TaskSet, known_sets
 from lm_eval_task.records import Reply, Score, Task
+from tests.needs import need
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -8,9 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from chromium import Browser, chromium, chromium_path
-from conftest import result_json
-from needs import need
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import effort_of
@@ -19,6 +16,9 @@ from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.page import html_page
 from lm_eval_task.records import Reply, Score, Task
 from lm_eval_task.tools import Toolset
+from tests.chromium import Browser, chromium, chromium_path
+from tests.conftest import result_json
+from tests.needs import need
 
 EVIL = "</script><script>alert(1)</script><img src=https://example.org/x onerror=alert(2)>\u202e\x00\ud800"
 

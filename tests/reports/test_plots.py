@@ -10,7 +10,6 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from needs import need
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import Effort
@@ -19,6 +18,7 @@ from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.plots import write_plots
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Reply, Score
+from tests.needs import need
 
 ROOT = Path(__file__).parent.parent.parent
 

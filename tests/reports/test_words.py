@@ -6,7 +6,6 @@ import json
 import re
 
 import pytest
-from needs import need
 
 from infranode_eval.reports.charts import KINDS
 from infranode_eval.reports.sections import Group
@@ -14,6 +13,7 @@ from infranode_eval.reports.standings import OUTSIDE
 from infranode_eval.reports.tasksets import NAMES
 from infranode_eval.reports.words import WORDS, Words
 from infranode_eval.statistics import Interval
+from tests.needs import need
 
 TEXTS = json.loads(WORDS.read_text("utf-8"))
 
