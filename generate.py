@@ -102,7 +102,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")
     if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet, chosen.check_datum))) > 1:
-        parser.error("--verify, --check-datum, --lint, --sealed and --datasheet are jobs of their own: give one of them")
+        parser.error("--verify, --check-datum, --lint, --sealed and --datasheet are jobs of their own: give one")
     if chosen.phrasings and not chosen.sealed:
         parser.error("--phrasings goes with --sealed")
     if chosen.replay and chosen.record:
