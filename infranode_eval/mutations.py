@@ -115,7 +115,8 @@ def mutations(task: Task, tools: Toolset) -> Iterator[Variant]:
     right = {meaning(tools, alternative) for alternative in task.alternatives}
     if not task.expected:
         for tool in tools.tools:
-            yield from written("call where none is right", (Call(tool.name),), frozenset(("extra_calls",)))
+            if meaning(tools, (Call(tool.name),)) not in right:
+                yield from written("call where none is right", (Call(tool.name),), *_allowed(task, "extra_calls", None))
         return
     for index, call in enumerate(task.expected):
         before, after = task.expected[:index], task.expected[index + 1:]
