@@ -7,13 +7,15 @@
     python generate.py --verify                     re-check an existing file; exit 1 if a gold no longer holds
     python generate.py --verify --watch-report FILE     the same, and write what moved in the API (.json: for programs)
     python generate.py --verify --retire --out FILE     the same, and take the rows that moved out of use
+    python generate.py --check-datum                which calls hold what each task asks for: is each one decided?
     python generate.py --lint                       duplicates, balance, leakage, spelling; exit 1 on a finding
     python generate.py --sealed FILE                a private set of the core's make-up; prints what may be published
     python generate.py --datasheet                  count the numbers of DATASET.md anew
     python generate.py --export FORMAT --out DIR    write the existing tasks for training, sharing, other harnesses
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
-Exit codes: 0 written (or every gold holds), 1 a gold no longer holds, 2 usage or data, 3 the source did not answer.
+Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data,
+3 the source did not answer.
 """
 
 from __future__ import annotations
@@ -31,20 +33,21 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval import exports
-from infranode_eval.generator import abstain, leakage, output, rows
+from infranode_eval.generator import abstain, carriers, decisions, leakage, output, rows
 from infranode_eval.generator.build import candidates
 from infranode_eval.generator.connection import Wish, connect
 from infranode_eval.generator.drift import Drift, drift_of
 from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements
 from infranode_eval.generator.reviews import agreement, read_reviews
 from infranode_eval.generator.robust import robust_tasks
-from infranode_eval.generator.templates import core_version, read_phrasings
+from infranode_eval.generator.templates import core_version, phrasings, read_phrasings
 from infranode_eval.generator.verify import Source, counted
 from infranode_eval.generator.watch import watch_json, watch_markdown
 from infranode_eval.infranode.client import BASE_URL, CONTACT
 from infranode_eval.infranode.routes import PREFIX
 from infranode_eval.infranode.snapshot import Snapshot
 from infranode_eval.terminal import Parser
+from lm_eval_task import datum
 from lm_eval_task.dataset import in_use, load_tasks
 from lm_eval_task.errors import BenchError, DataError, IncompleteError, UsageError
 from lm_eval_task.records import Task, read_tasks
@@ -57,7 +60,8 @@ MOST_DROPPED = 0.5      # a source that loses more than this share of the candid
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _arguments(arguments)
-        jobs = {"export": _export, "verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet}
+        jobs = {"export": _export, "verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet,
+                "check_datum": _check_datum}
         return next((job for name, job in jobs.items() if getattr(chosen, name)), _generate)(chosen)
     except BenchError as error:
         print(f"generate: {error}", file=sys.stderr)
@@ -84,6 +88,9 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
                                                               "with --force) with the rows that moved marked")
     parser.add_argument("--force", action="store_true", help="with --watch-report, --retire, --export: replace "
                                                              "existing files")
+    parser.add_argument("--check-datum", action="store_true",
+                        help="execute every offered call offline and check that each one whose answer holds the datum "
+                             "of a task is decided; writes nothing")
     parser.add_argument("--lint", action="store_true", help="look at the file at --out as a set of tasks")
     parser.add_argument("--sealed", metavar="FILE", help="write questions that no published file holds")
     parser.add_argument("--phrasings", metavar="FILE", help="with --sealed: private phrasings instead of the public")
@@ -101,8 +108,8 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
         return chosen
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")
-    if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet))) > 1:
-        parser.error("--verify, --lint, --sealed and --datasheet are jobs of their own: give one of them")
+    if sum(map(bool, (chosen.verify, chosen.lint, chosen.sealed, chosen.datasheet, chosen.check_datum))) > 1:
+        parser.error("--verify, --check-datum, --lint, --sealed and --datasheet are jobs of their own: give one")
     if chosen.phrasings and not chosen.sealed:
         parser.error("--phrasings goes with --sealed")
     if chosen.replay and chosen.record:
@@ -152,6 +159,8 @@ def _generate(chosen: argparse.Namespace) -> int:
     if len(in_use(found.tasks)) < len(found.tasks):
         meta = retired_meta(meta, found.tasks)
     output.write(path, found.tasks, meta)
+    if path == data_file("tasks.jsonl"):
+        datum.TABLE.write_text(carriers.text_of(carriers.snapshot_carriers(tools)), "utf-8", newline="\n")
     total = ", ".join(f"{name} {row['all']}" for name, row in meta["counts"].items())
     print(f"{path}: {len(found.tasks)} tasks ({total}), checked against: {connection.level}")
     return 0
@@ -244,6 +253,19 @@ def _meta_of(path: Path) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise DataError(f"is not JSON ({error}); build it again, or move it away", meta) from None
     return value if isinstance(value, dict) else {}
+
+
+def _check_datum(chosen: argparse.Namespace) -> int:
+    path, tools = _out(chosen), read_tools()
+    tasks, table = load_tasks(tools, "all", path), carriers.snapshot_carriers(tools)
+    problems, counts = decisions.problems(tasks, phrasings().values(), table)
+    if carriers.text_of(table) != datum.TABLE.read_text("utf-8"):
+        problems.append(f"{datum.TABLE}: is not what the execution shows; generate.py writes it anew")
+    print(*problems, sep="\n", end="\n" if problems else "")
+    told = ", ".join(f"{verdict} {count}" for verdict, count in counts.items())
+    print(f"{path}: {len(tasks)} tasks, {sum(counts.values())} calls hold what they ask for or might seem to ({told}), "
+          f"{len(problems)} problems")
+    return 1 if problems else 0
 
 
 def _lint(chosen: argparse.Namespace) -> int:

@@ -75,7 +75,9 @@ def rate(judge: Callable[[], None], replies: int, seconds: float) -> float:
 
 
 def measure(seconds: float) -> dict[str, float]:
-    tools, task = read_tools(), Task("bench", "Wie hoch ist die Arbeitslosenquote in Köln?", (GOLD,))
+    tools = read_tools()
+    task = Task("bench", "Wie hoch ist die Arbeitslosenquote in Köln?", (GOLD,),
+                extra={"datum": ["unemployment.values.arbeitslosenquote"]})
     replies = {kind: (mode, Reply(message, "stop")) for kind, (mode, message, _) in KINDS.items()}
     mixture = [replies[kind] for kind, (_, _, share) in KINDS.items() for _ in range(share)]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
+from lm_eval_task.datum import carried
 from lm_eval_task.match import (
     arguments_equal,
     calls_equal,
@@ -22,10 +24,10 @@ from lm_eval_task.match import (
 )
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import MATCHES, Call, Reading, Reply, Score, Task
-from lm_eval_task.tools import Toolset, call_problem, request_of
+from lm_eval_task.tools import NAMED_TOOLS, Toolset, call_problem, request_of
 from lm_eval_task.wording import asks_back, claims_done
 
-SCORER_VERSION = "1.0"
+SCORER_VERSION = "1.1"
 
 _BOARDS = frozenset(("station_board_departures", "station_board_arrivals"))
 _EXPECT_ABILITY_WITHOUT = "not_covered"   # measures a policy (call, or look first), see specification: scoring
@@ -46,9 +48,13 @@ def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
     if not reading.calls:
         return _without_calls(task, reading, tools)
     if not task.accept:
-        return _with_calls(task, task.expected, reading, tools)
-    return max((_with_calls(task, expected, reading, tools) for expected in task.alternatives),
-               key=lambda s: (s.call_match, s.args_match, s.tool_match))
+        score = _with_calls(task, task.expected, reading, tools)
+    else:
+        score = max((_with_calls(task, expected, reading, tools) for expected in task.alternatives),
+                    key=lambda s: (s.call_match, s.args_match, s.tool_match))
+    if not score.request_match and carried(task, reading.calls, tools):
+        return replace(score, datum_match=True)
+    return score
 
 
 def _unreadable(task: Task, reading: Reading) -> Score:
@@ -102,10 +108,11 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
         Counter(c.name for c in calls) == Counter(e.name for e in expected)
     # With one call, equal names and equal arguments would have been a match, and with equal names no two calls of
     # different arguments cause the same request; only a wrong JSON type can be read more leniently.
+    same = not (single and tool_match) and _same_requests(tools, calls, expected)
     return Score(
         fault.outcome, fault.sub, _unique(reading.labels, labels), fault.why, parsed=True, tool_match=tool_match,
         args_match=not (single and tool_match) and _arguments_match(tools, calls, expected), call_match=False,
-        request_match=not (single and tool_match) and _same_requests(tools, calls, expected),
+        request_match=same, datum_match=same,
         lenient_call_match="eva_from_memory_right" in labels
         or (tool_match and not (single and fault.outcome == "wrong_args")
             and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)),
@@ -116,13 +123,14 @@ _WRONG_NAME = frozenset(("wrong_tool", "unknown_tool"))
 
 
 def _right(reading: Reading, outcome: str, why: str, labels: tuple[str, ...] = ()) -> Score:
-    return Score(outcome, None, _unique(reading.labels, labels), why, True, True, True, True, True, True, reading.calls)
+    return Score(outcome, None, _unique(reading.labels, labels), why, True, True, True, True, True, True, True,
+                 reading.calls)
 
 
 def _wrong(reading: Reading, outcome: str, why: str, *, parsed: bool = False, tool_match: bool = False,
            args_match: bool = False, lenient: bool = False, labels: tuple[str, ...] = ()) -> Score:
     return Score(outcome, None, _unique(reading.labels, labels), why, parsed, tool_match, args_match, False, False,
-                 lenient, reading.calls)
+                 False, lenient, reading.calls)
 
 
 def _show(calls: Sequence[Call]) -> str:
@@ -158,13 +166,9 @@ def _same_requests(tools: Toolset, calls: Sequence[Call], expected: Sequence[Cal
         and all(_request(tools, c) is not None for c in calls)
 
 
-# Keys of get_city_resource that have a tool of their own: four pairs of names for one URL each.
-_NAMED_TOOLS = {"base": "get_city", "overview": "get_city_overview", "weather": "weather", "air-uba": "air_quality"}
-
-
 def _alias(call: Call) -> bool:
     key = call.arguments.get("resource") if call.name == "get_city_resource" else None
-    return isinstance(key, str) and key in _NAMED_TOOLS
+    return isinstance(key, str) and key in NAMED_TOOLS
 
 
 def _request(tools: Toolset, call: Call) -> str | None:
@@ -231,6 +235,7 @@ def aggregate(rows: Sequence[tuple[str, Score]]) -> dict[str, float | None]:
         "args_given_tool": mean(right_tool),
         "parsed": mean(matches["parsed"]),
         "request_match": mean(matches["request_match"]),
+        "datum_match": mean(matches["datum_match"]),
         "lenient_call_match": mean(matches["lenient_call_match"]),
     }
     for category in categories:

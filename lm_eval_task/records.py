@@ -219,6 +219,7 @@ class Score:
     args_match: bool | None = None
     call_match: bool | None = None
     request_match: bool | None = None
+    datum_match: bool | None = None
     lenient_call_match: bool | None = None
     calls: tuple[Call, ...] | None = None
 
@@ -238,7 +239,8 @@ class Score:
                 "calls": None if self.calls is None else [c.to_json() for c in self.calls]}
 
 
-MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "lenient_call_match")
+MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "datum_match",
+           "lenient_call_match")
 
 
 def _check_choice(row: Mapping[str, Any], key: str, choices: tuple[str, ...], where: str) -> None:

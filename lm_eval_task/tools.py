@@ -39,6 +39,8 @@ _PATHS = {
 }
 _PLACEHOLDERS = {name: tuple(re.findall(r"{(\w+)}", path)) for name, path in _PATHS.items()}
 THE_TWELVE = frozenset(_PATHS)
+# Keys of get_city_resource that have a tool of their own: four pairs of names for one URL each.
+NAMED_TOOLS = {"base": "get_city", "overview": "get_city_overview", "air-uba": "air_quality", "weather": "weather"}
 
 _JSON_TYPES = {"object": dict, "array": list, "null": type(None)}
 
@@ -214,7 +216,12 @@ def request_of(call: Call) -> str | None:
     return template.format_map(values)
 
 
+_HALF_PAIR = re.compile("[\ud800-\udfff]")      # JSON may hold half a surrogate pair, a URL may not
+
+
 def _executable(parameter: str, value: str) -> bool:
+    if _HALF_PAIR.search(value):
+        return False
     if parameter == "slug":
         return bool(value) and not SLUG_REFUSED.search(value)
     if parameter == "eva":

@@ -1,5 +1,6 @@
 """Replies made to hurt: no exception, no quadratic time, in text, in reasoning and in native arguments."""
 
+import json
 import random
 import time
 
@@ -10,7 +11,8 @@ from lm_eval_task.records import FAILURES, Call, Reply, Task
 from lm_eval_task.tools import read_tools
 
 TOOLS = read_tools()
-TASK = Task("t", "Wie ist das Wetter in Köln?", (Call("weather", {"slug": "koeln"}),))
+TASK = Task("t", "Wie ist das Wetter in Köln?", (Call("weather", {"slug": "koeln"}),),
+            extra={"datum": ["weather.temperature_c"]})
 SIZE = 100_000          # characters
 LIMIT_S = 1.0           # a reading takes 5 to 50 ms; quadratic ones took 5 to 60 s on texts of this size
 
@@ -96,6 +98,22 @@ def test_random_pieces_never_raise_and_every_verdict_is_consistent():
             assert (score.outcome in ("ok", "ok_recovered")) == score.call_match
             assert not score.call_match or (score.tool_match and score.args_match and score.parsed)
             assert score.call_match <= score.request_match and score.call_match <= score.lenient_call_match
+            assert score.request_match <= score.datum_match
+
+
+@pytest.mark.parametrize("value", ["\ud83d", "koeln,\ud83d", "koeln\udfff", "\x00", "%", "ＫＯＥＬＮ", "\u212aoeln",
+                                   ["koeln"], {"a": 1}, 5, None, True, "koeln" * 10_000])
+def test_arguments_of_any_kind_never_raise(value):
+    calls = [{"name": "get_city_resource", "arguments": {"slug": value, "resource": "weather"}},
+             {"name": "get_city_overview", "arguments": {"slug": value}},
+             {"name": "compare", "arguments": {"resource": "weather", "cities": value}},
+             {"name": "compare", "arguments": {"resource": value, "cities": "koeln"}},
+             {"name": "get_city_resource", "arguments": {"slug": "koeln", "resource": value}}]
+    for call in calls:
+        for message in ({"role": "assistant", "content": json.dumps(call)},
+                        {"role": "assistant", "tool_calls": [{"type": "function", "function": call}]}):
+            score = score_reply(TASK, Reply(message, "stop"), TOOLS, "native" if "tool_calls" in message else "prompt")
+            assert not score.request_match and not score.datum_match, call
 
 
 FIELDS = ("role", "content", "tool_calls", "function_call", "parts", "output", "refusal", "reasoning",

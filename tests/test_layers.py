@@ -59,7 +59,7 @@ def third_party(name: str) -> list[Import]:
 
 # The scorer from the bottom up: a module imports only from those before it.
 SCORER = ("errors", "records", "decode", "tools", "dataset", "prompt", "german", "shapes", "wording", "jsoncalls",
-          "thoughts", "scan", "formats", "parse", "match", "metrics", "harness", "hooks", "__main__")
+          "thoughts", "scan", "formats", "parse", "match", "datum", "metrics", "harness", "hooks", "__main__")
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if within(n, "lm_eval_task")])

@@ -39,8 +39,12 @@ def judge(reply: Any, *gold: Call, accept: Sequence[Sequence[Call]] = (), mode: 
 
 
 def bits(score: Score) -> str:
-    """parsed tool_match args_match call_match request_match lenient_call_match as 0, 1, - (a failure)."""
-    return "".join("-" if getattr(score, m) is None else str(int(getattr(score, m))) for m in MATCHES)
+    """parsed tool_match args_match call_match request_match lenient_call_match as 0, 1, - (a failure).
+
+    datum_match has tables of its own in test_datum.py.
+    """
+    return "".join("-" if getattr(score, m) is None else str(int(getattr(score, m))) for m in MATCHES
+                   if m != "datum_match")
 
 
 # --- the cases in files -----------------------------------------------------------------------------------------------
@@ -172,6 +176,7 @@ def test_step(step: str, reply: Any, gold: list[Call], keywords: dict[str, Any],
     score = judge(reply, *gold, **keywords)
     assert (score.outcome, bits(score)) == (outcome, wanted), why
     assert score.failed is (wanted == "------")
+    assert score.datum_match is score.request_match, "these tasks name no datum"
 
 
 @pytest.mark.parametrize("text", ["<|im_end|>", "<|eot_id|>\n", "<think></think>\n<|im_end|>"])
@@ -613,7 +618,7 @@ def test_call_match_of_a_category_is_not_diluted_by_others() -> None:
 
 def test_every_published_name_is_there() -> None:
     names = {"ability", "call_match", "tool_match", "args_match", "args_given_tool", "tool_choice", "parsed",
-             "request_match", "lenient_call_match"}
+             "request_match", "datum_match", "lenient_call_match"}
     assert names <= set(aggregate([("a", score(True))]))
     assert all(value is None for value in aggregate([]).values())
 

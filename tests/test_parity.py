@@ -109,7 +109,7 @@ def test_lm_eval_gives_every_metric_of_the_direct_run(ours, theirs):
     _, result = ours
     _, out, _ = theirs
     numbers = out["results"]["infranode_tools_de_full"]
-    assert len(result["metrics"]) == 9 + 11
+    assert len(result["metrics"]) == 10 + 12
     for name, value in result["metrics"].items():
         assert numbers[f"{name},none"] == pytest.approx(value, abs=1e-12), name
 

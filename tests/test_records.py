@@ -154,7 +154,8 @@ def test_scores_write_every_column_and_failures_write_null() -> None:
 def test_the_names_of_the_format() -> None:
     assert SETS == ("core", "extended", "robust", "abstain")
     assert set(FAILURES) == {"infra_error", "context_overflow", "auth_error", "empty_reply", "not_run"}
-    assert MATCHES == ("parsed", "tool_match", "args_match", "call_match", "request_match", "lenient_call_match")
+    assert MATCHES == ("parsed", "tool_match", "args_match", "call_match", "request_match", "datum_match",
+                       "lenient_call_match")
 
 
 def test_values_are_frozen() -> None:

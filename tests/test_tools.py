@@ -204,7 +204,7 @@ REQUESTS = [
     (Call("weather", {"slug": "frankfurt am main"}), None), (Call("weather", {"slug": "a/b"}), None),
     (Call("weather", {"slug": "a?b"}), None), (Call("weather", {"slug": "a#b"}), None), (Call("weather", {"slug": ""}),
      None),
-    (Call("weather", {"slug": 5}), None), (Call("weather", {}), None),
+    (Call("weather", {"slug": 5}), None), (Call("weather", {}), None), (Call("weather", {"slug": "\ud83d"}), None),
     (Call("station_board_departures", {"eva": "12345"}), None), (Call("station_board_departures", {"eva": "x" * 7}),
      None),
     (Call("station_board_departures", {"eva": "８０００２０７"}), None), (Call("nearby", {"slug": "koeln"}), None),

@@ -269,7 +269,7 @@ def candidate_of(set_name: str, category: str, phrasing: Phrasing, slugs: tuple[
         values["stop_id"] = _stop_id(slugs[0], phrasing.id)
     if phrasing.board is not None and place is not None and place.eva is not None:
         extra["then"] = [Call(f"station_board_{phrasing.board}", {"eva": eva}).to_json() for eva in _evas(place.eva)]
-    extra["phrasing"] = phrasing.id
+    extra |= {"phrasing": phrasing.id, "datum": list(phrasing.datum)}
     task = Task("-", phrasing.question(values), phrasing.expected(values), phrasing.accepted(values), category,
                 set_name, None, extra)
     return Candidate(task, phrasing, slugs).with_id("-".join(_id_parts(task, slugs, place, values)))

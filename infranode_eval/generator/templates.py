@@ -26,7 +26,8 @@ class Phrasing:
 
     cities: only these (None: all); cities_not: never these; cities_uncovered: the only ones for not_covered tasks.
     topic: the key whose catalogue entry answers (availability). board: which board follows the look-up (two_step).
-    water: the river whose gauge the question names. wave: the wave of tasks that may use it first.
+    water: the river whose gauge the question names. wave: the wave of tasks that may use it first. datum: names of the
+    data that the answer has to contain.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Phrasing:
     register: str
     text: str
     calls: tuple[Mapping[str, Any], ...]
+    datum: tuple[str, ...]
     accept: tuple[tuple[Mapping[str, Any], ...], ...] = ()
     cities: tuple[str, ...] | None = None
     cities_not: tuple[str, ...] = ()
@@ -49,18 +51,22 @@ class Phrasing:
         try:
             calls = tuple(row["calls"]) if "calls" in row else (row["call"],)
             uncovered = row.get("cities_uncovered")
-            found = cls(row["id"], row["category"], row["register"], row["text"], calls,
+            found = cls(row["id"], row["category"], row["register"], row["text"], calls, tuple(row["datum"]),
                         tuple(tuple(alternative) for alternative in row["accept"]),
                         None if row["cities"] is None else tuple(row["cities"]), tuple(row.get("cities_not", ())),
                         None if uncovered is None else tuple(uncovered), row.get("topic"), row.get("board"),
                         row.get("water"), row.get("wave", 1))
         except (KeyError, TypeError) as error:
             raise DataError(f"phrasing {row.get('id') if isinstance(row, dict) else row!r}: {error!r} is missing or "
-                            "wrong; expected id, category, register, text, call or calls, accept, cities") from None
+                            "wrong; expected id, category, register, text, call or calls, datum, accept, cities"
+                            ) from None
         if found.category not in CATEGORIES:
             raise DataError(f"phrasing {found.id}: category {found.category!r} does not exist")
         if found.board not in (None, *BOARDS):
             raise DataError(f"phrasing {found.id}: board must be departures or arrivals")
+        if not isinstance(row["datum"], list) or not found.datum:
+            raise DataError(f"phrasing {found.id}: datum must list what the answer has to contain, "
+                            'as ["weather.temperature_c"]')
         return found
 
     @property

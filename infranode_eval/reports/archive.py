@@ -100,6 +100,8 @@ def _score(row: Mapping[str, Any]) -> Score:
     if not isinstance(outcome, str) or outcome not in _KNOWN:
         raise DataError(f'row {row["task_id"]}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} known ones')
     matches = [*map(row.get, MATCHES)]
+    if "datum_match" not in row:        # scored before 1.1: the least that it can be
+        matches[MATCHES.index("datum_match")] = row.get("request_match")
     failed = outcome in FAILURES
     if set(map(type, matches)) != (_NULLS if failed else _TRUTHS):
         right = type(None) if failed else bool

@@ -17,7 +17,8 @@ from lm_eval_task.records import Call, Score, Task
 from lm_eval_task.tools import Toolset
 
 _SUGGESTED = 8          # ids in one line
-_MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "lenient_call_match")
+_MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "datum_match",
+            "lenient_call_match")
 
 
 @dataclass(frozen=True, slots=True)

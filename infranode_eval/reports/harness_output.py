@@ -118,12 +118,17 @@ def _run(value: Mapping[str, Any], path: Path, name: str, leaves: Sequence[str],
     whole = bool(tasks) and len(tasks) == task_count
     n = len(rows) or sum(_count(c, "effective") for c in counts)
     ours = bool(samples) and _is_our_prompt(samples[0], tools)
+    version = _version(config)
+    if version != SCORER_VERSION and rows and not any(row.score.outcome == UNKNOWN for row in rows):
+        notes = (*notes, f"stored by scorer {version}; scorer {SCORER_VERSION} judged every reply again, to the same "
+                         "verdicts")
+        version = SCORER_VERSION
     if not samples:
         notes = (*notes, "lm-eval without --log_samples: numbers only, no categories, outcomes or intervals by row")
     return Run(
         path=str(path), harness="lm-eval chat" if value.get("chat_template") else "lm-eval", suite=MAIN_SUITE,
         model=_model(value), backend=str(_object(value, "config").get("model") or "lm-eval"), mode="prompt",
-        setup=_setup(config, value), complete=True, scorer_version=_version(config),
+        setup=_setup(config, value), complete=True, scorer_version=version,
         hashes={"tasks": tasks_fingerprint(tasks.values()) if whole else None,
                 "tools": tools.fingerprint if ours else None,
                 "prompt": prompt_fingerprint("prompt", tools) if ours else None},
@@ -218,7 +223,9 @@ def _verdict(task: Task | None, sample: Mapping[str, Any], stored: Mapping[str, 
 
 
 def _matches(sample: Mapping[str, Any]) -> dict[str, bool]:
-    return {name: bool(sample.get(name)) for name in MATCHES}
+    """datum_match of a sample scored before 1.1 is the least that it can be."""
+    return {name: bool(sample.get(name, sample.get("request_match") if name == "datum_match" else None))
+            for name in MATCHES}
 
 
 def _offered(task: Task, tools: Toolset) -> bool:
@@ -261,7 +268,7 @@ def _stored(value: Mapping[str, Any], leaves: Sequence[str], counts: Sequence[Ma
     total = sum(n for _, n in parts)
     merged: dict[str, float | None] = {
         name: sum((metrics.get(name) or 0.0) * n for metrics, n in parts) / total if total else None
-        for name in (*MATCHES, "tool_choice")}
+        for name in (*MATCHES, "tool_choice") if any(name in metrics for metrics, _ in parts)}
     categories = {_category(value, leaf): metrics.get("call_match")
                   for leaf, (metrics, _) in zip(leaves, parts, strict=True)}
     merged["ability"] = mean(v for c, v in categories.items() if c != _POLICY and v is not None)

@@ -23,6 +23,7 @@ from lm_eval_task.records import MATCHES, Score, Task
 from lm_eval_task.tools import Toolset
 
 Numbers = Mapping[str, "float | None"]
+_MATCHES = frozenset(MATCHES)           # rows of older scorers lack some
 _ALWAYS = ("ability", "call_match")     # shown whether they moved or not
 
 
@@ -68,7 +69,7 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     offering = _offering(run, tools)
     scores = [_score(run, row, old.score, tasks[old.task_id], tools, offering)
               for row, old in zip(value["rows"], run.rows, strict=True)]
-    rows = [row if new is old.score else _new_row(row, new)
+    rows = [row if new is old.score and row.keys() >= _MATCHES else _new_row(row, new)
             for row, old, new in zip(value["rows"], run.rows, scores, strict=True)]
     changes = _changes(run, scores)
     reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)

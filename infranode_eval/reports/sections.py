@@ -205,12 +205,13 @@ def _columns(*headers: str) -> tuple[Column, ...]:
 def main_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Everything over all tasks (strict), with call_match over the answered ones beside it."""
     columns = _columns("tier", "ability", "call_match", "95 %", "answered", "tool_match", "args_match",
-                       "args_given_tool", "parsed", "request_match")
+                       "args_given_tool", "parsed", "request_match", "datum_match")
     rows = tuple((name, str(tier or ABSENT), *_main_cells(s), *_numbers(s))
                  for name, tier, s in zip(names, tiers(summaries), summaries, strict=True))
     notes = ["per cent of all tasks, a failure counts as not solved; answered: call_match without the failures",
              "ability: unweighted mean of call_match over the categories without not_covered; the order of the rows",
              "args_given_tool: call_match among the rows with the right tool (their number)",
+             "datum_match: the answer to the call would have contained what was asked; scored since 1.1",
              f"95 %: {', '.join(sorted({s.method for s in summaries} - {''})) or 'none'}"]
     return Table("Results", columns, rows, tuple(
         notes + tier_notes(summaries) + _detectable(summaries) + other_orders(summaries)))
@@ -221,7 +222,7 @@ def _main_cells(summary: Summary) -> tuple[str, ...]:
     return (percent(strict.get("ability")), percent(strict.get("call_match")),
             limits(interval) if (interval := summary.interval) else ABSENT, percent(summary.answered.get("call_match")),
             percent(strict.get("tool_match")), percent(strict.get("args_match")), _given_tool(summary),
-            percent(strict.get("parsed")), percent(strict.get("request_match")))
+            percent(strict.get("parsed")), percent(strict.get("request_match")), percent(strict.get("datum_match")))
 
 
 def _given_tool(summary: Summary) -> str:

@@ -12,7 +12,8 @@ from lm_eval_task.tools import call_problem, read_tools
 
 ROW = {"id": "air-1", "category": "resource_key", "register": "sie", "text": "Wie ist {gen} Luft {in_city}?",
        "call": {"name": "get_city_resource", "arguments": {"slug": "{slug}", "resource": "air"}},
-       "accept": [[{"name": "air_quality", "arguments": {"slug": "{slug}"}}]], "cities": None}
+       "accept": [[{"name": "air_quality", "arguments": {"slug": "{slug}"}}]], "cities": None,
+       "datum": ["air.no2"]}
 
 
 def test_slots_are_filled_in_question_calls_and_accepts() -> None:
@@ -38,6 +39,9 @@ def test_a_form_that_is_not_safe_is_no_value() -> None:
 @pytest.mark.parametrize("change", [
     {"id": None, "drop": "id"},             # no name to cite
     {"drop": "call"},                       # nothing to expect
+    {"drop": "datum"},                      # nobody knows what the answer has to contain
+    {"datum": []},                          # the same
+    {"datum": "air.no2"},                   # a list, also of one
     {"category": "weather"},                # a category that does not exist
     {"board": "timetable"},                 # neither departures nor arrivals
     {"accept": None},                       # a list is required, [] where there is none

@@ -16,7 +16,7 @@ from infranode_eval.reports.sections import report_sections
 from infranode_eval.reports.tasksets import TaskSet
 from infranode_eval.tables import render
 from lm_eval_task.errors import DataError
-from lm_eval_task.metrics import aggregate, score_reply
+from lm_eval_task.metrics import SCORER_VERSION, aggregate, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
 from lm_eval_task.records import MATCHES, Reply, tasks_fingerprint
 from lm_eval_task.shapes import parts_of
@@ -46,7 +46,7 @@ def results(leaves, *, original, groups=None, **more):
             f"{m},none": sum(s[m] for s in samples) / n for m in MATCHES}
         value["configs"][name] = {"generation_kwargs": {"until": [], "do_sample": False, "temperature": 0.0,
                                                         "max_gen_toks": 160},
-                                  "num_fewshot": 0, "metadata": {"version": 1.0}}
+                                  "num_fewshot": 0, "metadata": {"version": float(SCORER_VERSION)}}
         value["n-samples"][name] = {"original": original, "effective": n}
     return value | more
 
@@ -77,13 +77,26 @@ def test_samples_give_the_same_rows_and_numbers_as_the_scorer(demo_tasks, toolse
     value = results(leaves, original=40)
     [run] = runs_from_harness(value, write(value, leaves), toolset)
     assert (run.model, run.harness, run.mode, run.setup, run.scorer_version) == (
-        "org/small-model", "lm-eval", "prompt", "S", "1.0")
+        "org/small-model", "lm-eval", "prompt", "S", SCORER_VERSION)
     assert (run.n, run.failed) == (40, 1), "the empty reply is a failure, not a silence"
     assert run.hashes == {"tasks": tasks_fingerprint(demo_tasks), "tools": toolset.fingerprint,
                           "prompt": prompt_fingerprint("prompt", toolset)}
     strict = aggregate([(r.category, r.score) for r in run.rows])
     assert {m: strict[m] for m in MATCHES} == pytest.approx({m: run.metrics[m] for m in MATCHES})
     assert run.rows[1].score.sub == "umlaut_unresolved" and not run.notes
+
+
+def test_what_an_older_scorer_stored_counts_as_this_one_where_it_agrees(toolset, samples, write):
+    value = results({TASK: samples}, original=40)
+    value["configs"][TASK]["metadata"]["version"] = 1.0
+    for row in samples:
+        row.pop("datum_match")
+    [run] = runs_from_harness(value, write(value, {TASK: samples}), toolset)
+    assert run.scorer_version == SCORER_VERSION and "stored by scorer 1.0" in run.notes[0]
+    assert all(row.score.datum_match is row.score.request_match for row in run.rows if not row.score.failed)
+    samples[0]["call_match"] = 1.0 - samples[0]["call_match"]
+    [run] = runs_from_harness(value, write(value, {TASK: samples}), toolset)
+    assert run.scorer_version == "1.0" and "differ from scorer" in run.notes[0]
 
 
 @pytest.mark.parametrize("wrap, why", [

@@ -111,6 +111,17 @@ def test_a_new_version_alone_is_recorded_with_what_it_came_from(stored, judged):
     assert set(again.result["rescored_from"][0]) == {"scorer_version", "ability", "call_match"}
 
 
+def test_rows_from_before_datum_match_gain_it(stored, judged):
+    value = stored(None, Score.failure("infra_error", "timeout"), scorer_version="1.0")
+    for row in value["rows"]:
+        del row["datum_match"]
+    found = judged(value)
+    assert not found.changes, "until then it is the least that it can be: request_match"
+    assert all(row["datum_match"] is row["request_match"] for row in found.result["rows"])
+    assert found.result["rows"][0]["datum_match"] is None, "a failure has none, but it has the key"
+    assert found.result["metrics"]["datum_match"] == found.result["metrics"]["request_match"]
+
+
 def test_every_other_key_stays_where_it_stands(stored, judged):
     value = stored(text("koeln"), Score("no_call", **WRONG), served="elsewhere")
     value["metrics"]["own_number"] = 0.5
