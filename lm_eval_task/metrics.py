@@ -30,7 +30,9 @@ from lm_eval_task.wording import asks_back, claims_done
 SCORER_VERSION = "1.1"
 
 _BOARDS = frozenset(("station_board_departures", "station_board_arrivals"))
-_EXPECT_ABILITY_WITHOUT = "not_covered"   # measures a policy (call, or look first), see specification: scoring
+# Categories that measure a policy and stay out of ability: to call or to look first where a source may not deliver
+# (specification: scoring), and what to do about a town that only the list of cities, not the tools, could rule out.
+POLICIES = ("not_covered", "city_outside")
 
 
 def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") -> Score:
@@ -210,10 +212,10 @@ def mean(values: Iterable[bool | float]) -> float | None:
 
 
 def ability(rows: Iterable[tuple[str, bool]]) -> float | None:
-    """Unweighted mean over all categories except not_covered of the mean call_match; rows: (category, call_match)."""
+    """Unweighted mean over all categories but POLICIES of the mean call_match; rows: (category, call_match)."""
     by_category: dict[str, list[bool]] = {}
     for category, matched in rows:
-        if category != _EXPECT_ABILITY_WITHOUT:
+        if category not in POLICIES:
             by_category.setdefault(category, []).append(matched)
     return mean(mean(values) for values in by_category.values())
 

@@ -1,7 +1,7 @@
 """Ability as a weighted sum over tasks: the weights, and the interval that belongs to them.
 
-Pure. Ability is the unweighted mean of call_match over the categories without not_covered (specification: scoring,
-Aggregates), so a task weighs 1 / (categories × tasks in its category) and a task of not_covered nothing.
+Pure. Ability is the unweighted mean of call_match over the categories without the policies (specification: scoring,
+Aggregates), so a task weighs 1 / (categories × tasks in its category) and a task of a policy nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 
 from infranode_eval.statistics import Interval, cluster_bootstrap, wilson
-
-POLICY = "not_covered"
+from lm_eval_task.metrics import POLICIES
 
 
 def ability_weights(categories: Sequence[str]) -> list[float]:
     """The weight of each task, by its category; they sum to 1, or are all 0 where no task counts."""
-    sizes = Counter(c for c in categories if c != POLICY)
-    return [0.0 if c == POLICY else 1 / (len(sizes) * sizes[c]) for c in categories]
+    sizes = Counter(c for c in categories if c not in POLICIES)
+    return [0.0 if c in POLICIES else 1 / (len(sizes) * sizes[c]) for c in categories]
 
 
 def ability_interval(solved: Sequence[float], categories: Sequence[str],
@@ -32,7 +31,7 @@ def ability_interval(solved: Sequence[float], categories: Sequence[str],
     """
     by_category: dict[str, list[int]] = {}
     for index, category in enumerate(categories):
-        if category != POLICY:
+        if category not in POLICIES:
             by_category.setdefault(category, []).append(index)
     if not by_category:
         return None

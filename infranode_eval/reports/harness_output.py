@@ -14,12 +14,10 @@ from typing import Any
 from infranode_eval.reports.archive import MAIN_SUITE, UNKNOWN, Row, Run, is_number, text_or_none
 from infranode_eval.serving import was_recovered
 from lm_eval_task.errors import DataError
-from lm_eval_task.metrics import SCORER_VERSION, aggregate, mean, score_reply
+from lm_eval_task.metrics import POLICIES, SCORER_VERSION, aggregate, mean, score_reply
 from lm_eval_task.prompt import prompt_fingerprint, prompt_text
 from lm_eval_task.records import MATCHES, Reply, Score, Task, read_json_lines, tasks_fingerprint
 from lm_eval_task.tools import Toolset
-
-_POLICY = "not_covered"     # stays out of ability
 
 
 def runs_from_harness(value: Mapping[str, Any], path: str | Path, tools: Toolset) -> list[Run]:
@@ -271,7 +269,7 @@ def _stored(value: Mapping[str, Any], leaves: Sequence[str], counts: Sequence[Ma
         for name in (*MATCHES, "tool_choice") if any(name in metrics for metrics, _ in parts)}
     categories = {_category(value, leaf): metrics.get("call_match")
                   for leaf, (metrics, _) in zip(leaves, parts, strict=True)}
-    merged["ability"] = mean(v for c, v in categories.items() if c != _POLICY and v is not None)
+    merged["ability"] = mean(v for c, v in categories.items() if c not in POLICIES and v is not None)
     return merged | {f"call_match_{category}": v for category, v in categories.items()}
 
 

@@ -9,7 +9,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from infranode_eval.reports.ability import POLICY
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, with_front
 from infranode_eval.reports.exhibits import Exhibit
@@ -22,6 +21,7 @@ from infranode_eval.reports.standings import Standing, is_drawn
 from infranode_eval.reports.words import Words
 from infranode_eval.statistics import Interval, smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Table
+from lm_eval_task.metrics import POLICIES
 
 HEIGHT = 240            # pixels between call_match 0 and 100 in the effort charts
 
@@ -156,12 +156,12 @@ def _notes(group: Group, standings: Sequence[Standing], words: Words) -> list[st
 def categories_of(exhibits: Iterable[Exhibit]) -> list[str]:
     """In the order of the rows, not_covered last: it is no part of ability."""
     found = dict.fromkeys(c for e in exhibits for c in e.summary.categories)
-    return [c for c in found if c != POLICY] + [c for c in found if c == POLICY]
+    return [c for c in found if c not in POLICIES] + [c for c in found if c in POLICIES]
 
 
 def _heat(runs: Sequence[tuple[Exhibit, str]], numbers: Mapping[int, int], words: Words) -> dict[str, Any]:
     categories = categories_of(e for e, _ in runs)
-    columns = [{"pieces": (c or ABSENT).split("_"), "policy": c == POLICY,
+    columns = [{"pieces": (c or ABSENT).split("_"), "policy": c in POLICIES,
                 "gloss": words(f"cat_{c}") if f"cat_{c}" in words else ""} for c in categories]
     rows = []
     for exhibit, label in runs:
@@ -171,7 +171,7 @@ def _heat(runs: Sequence[tuple[Exhibit, str]], numbers: Mapping[int, int], words
         cells.append(_cell(total, None))
         number = numbers.get(id(exhibit))
         rows.append({"name": label, "run": "" if number is None else number, "cells": cells})
-    return {"columns": columns, "rows": rows, "policy": POLICY in categories}
+    return {"columns": columns, "rows": rows, "policy": bool({*POLICIES} & {*categories})}
 
 
 def _cell(count: Count | None, category: str | None) -> dict[str, Any]:
@@ -179,7 +179,7 @@ def _cell(count: Count | None, category: str | None) -> dict[str, Any]:
     known = count is not None and count.answered > 0
     return {"text": f"{count.solved}/{count.n}" if count is not None and known else ABSENT, "category": category,
             "heat": round(10 * count.solved / count.n) if count is not None and known else "x",
-            "policy": category == POLICY, "total": category is None}
+            "policy": category in POLICIES, "total": category is None}
 
 
 def _bars(runs: Sequence[tuple[Exhibit, str]], words: Words) -> list[dict[str, Any]]:

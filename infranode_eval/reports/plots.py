@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.harmless import clean
-from infranode_eval.reports.ability import POLICY
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.charts import KINDS, parts_of_bar
 from infranode_eval.reports.exhibits import Exhibit
+from infranode_eval.reports.figures import POLICY
 from infranode_eval.reports.groups import grouped, names_of, set_name
 from infranode_eval.reports.panels import categories_of
 from infranode_eval.reports.sections import Group
