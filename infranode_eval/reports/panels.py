@@ -9,13 +9,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, with_front
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
 from infranode_eval.reports.items import Look, sightings_of
-from infranode_eval.reports.ranks import MOST_RANKED
+from infranode_eval.reports.ranks import MOST_RANKED, is_unranked
+from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.reports.sections import DISCORDANT, Group, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
 from infranode_eval.reports.words import Words
@@ -57,6 +59,8 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
     because = words.joined(", ", [words.valued(f"field_{f}", str(getattr(group, f))) for f in fields])
     warnings = [{"id": f"g{number}-w{i}", "name": label, "lines": e.summary.warnings}
                 for i, (e, label) in enumerate(zip(exhibits, labels, strict=True)) if e.summary.warnings]
+    own = _own(exhibits, labels) if is_unranked(group.dataset) else []
+    tables = [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables]
     with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.summary.tally]
     bars = _bars(with_rows, words)
     return {
@@ -69,9 +73,20 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
         "heat": _heat(with_rows, run_numbers, words) if with_rows else None,
         "bars": bars, "kinds": [k for k in KINDS if any(p["kind"] == k for b in bars for p in b["parts"])],
         "planes": _planes(list(zip(exhibits, labels, strict=True)), month, words),
-        "tables": [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables]
-        + [*more],
+        "ranked": not own, "own": own,
+        "tables": [*(t for t in tables if t.title not in {o.title for o in own}), *more],
     }
+
+
+def _own(exhibits: Sequence[Exhibit], labels: Sequence[str]) -> list[Table]:
+    """The tables of a set that is not ranked, before everything else; the best balanced run first."""
+    def balanced(place: int) -> float:
+        found = exhibits[place].summary.abstention
+        return found.balanced.estimate if found is not None and found.balanced is not None else 0.0
+
+    order = sorted(range(len(exhibits)), key=lambda place: -balanced(place))
+    summaries, names = [exhibits[i].summary for i in order], [labels[i] for i in order]
+    return [*abstention_tables(summaries, names), *robustness_tables(summaries, names)]
 
 
 def _look(exhibits: Sequence[Exhibit]) -> Look:

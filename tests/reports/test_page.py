@@ -112,7 +112,7 @@ def test_sets_with_tables_of_their_own_have_no_ranks(name, prefix, shown, exhibi
     asked += [replace(t, task_id="robust-original-" + t.task_id, set=name) for t in demo_tasks[:4] if name == "robust"]
     text = Outline(html_page([exhibit(lambda t: Reply.from_text(answer(t)), model="model", tasks=tuple(asked),
                                       set=name, suite="single")])).text
-    for part in (*shown, "this set has tables of its own and no ranks", "Dieser Satz hat eigene Tabellen"):
+    for part in (*shown, "no ranking, no tiers, and no comparison", "Ein Satz mit eigenen Tabellen"):
         assert part in text, part
     assert "Tier 1" not in text
 
@@ -363,3 +363,18 @@ def test_of_more_runs_than_a_page_holds_the_best_keep_their_replies(results: Pat
     [data] = [t for t in outline.texts("script") if t.startswith("{")]
     assert [r["name"] for r in json.loads(data)["runs"]] == ["also"]
     assert "replies of 1 of 2 runs" in outline.text and outline.text.count("40/40") > 2
+
+
+def test_a_set_with_tables_of_its_own_shows_them_instead_of_a_ranking(tmp_path):
+    """On the abstention set never_calls has the highest ability: as a ranking that would fool everybody."""
+    out = tmp_path / "page.html"
+    done = subprocess.run([sys.executable, "report.py", "results", "--html", str(out)], cwd=ROOT, capture_output=True,
+                          text=True)
+    assert done.returncode == 0, done.stderr
+    groups = re.split(r'<section class="group"', out.read_text("utf-8"))[1:]
+    by_title = {re.search(r"<h2[^>]*>(.*?)</h2>", group, re.DOTALL)[1]: group for group in groups}
+    core, = (group for title, group in by_title.items() if "Core set" in title)
+    for name in ("Abstention set", "Robustness set"):
+        group, = (group for title, group in by_title.items() if name in title)
+        assert 'class="standings"' not in group and 'class="own"' in group
+    assert 'class="standings"' in core and 'class="own"' not in core
