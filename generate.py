@@ -54,6 +54,7 @@ from lm_eval_task.records import Task, read_tasks
 from lm_eval_task.tools import data_file, read_tools
 
 MAIN_SETS = ("core", "extended")
+_ALSO = {"tasks": ", --lint, --check-datum, --datasheet or --export", "force": " or --export"}
 MOST_DROPPED = 0.5      # a source that loses more than this share of the candidates is down, not outdated
 
 
@@ -115,10 +116,16 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     if chosen.replay and chosen.record:
         parser.error("--replay and --record exclude each other")
     asked = [flag for flag in ("tasks", "watch_report", "retire", "force") if getattr(chosen, flag)]
+    if chosen.tasks and (chosen.lint or chosen.check_datum or chosen.datasheet):
+        chosen.out, chosen.tasks = chosen.tasks, None           # the file to look at
+        asked.remove("tasks")
     if asked and not chosen.verify:
-        parser.error(f"--{asked[0].replace('_', '-')} goes with --verify only")
+        parser.error(f"--{asked[0].replace('_', '-')} goes with --verify{_ALSO.get(asked[0], '')} only")
     if chosen.force and not (chosen.watch_report or chosen.retire):
-        parser.error("--force goes with --watch-report or --retire only")
+        parser.error("--force goes with --watch-report, --retire or --export only")
+    if (chosen.balanced or chosen.max_per_category) and (chosen.verify or chosen.lint or chosen.sealed
+                                                         or chosen.datasheet or chosen.check_datum):
+        parser.error("--balanced and --max-per-category go with building a file only")
     if chosen.tasks and chosen.out and not chosen.retire:
         parser.error("--tasks and --out name the same thing without --retire; give one of them")
     return chosen
@@ -144,6 +151,8 @@ def _generate(chosen: argparse.Namespace) -> int:
         connection.close()
     dropped = counted(reason for _, reason in (*found.dropped, *found.lost_accepts))
     _report_dropped(found, dropped)
+    if chosen.max_per_category is not None or chosen.balanced:
+        print("generate: core and extended only; robust and abstain belong to the whole file", file=sys.stderr)
     if not found.tasks or len(found.dropped) > MOST_DROPPED * len(wanted):
         raise IncompleteError(f"{len(found.dropped)} of {len(wanted)} tasks were dropped, so the source is down or "
                               f"is not InfraNode; {path} was left as it is")
@@ -289,6 +298,8 @@ def _sealed(chosen: argparse.Namespace) -> int:
     from infranode_eval.generator import sealed
 
     path = Path(chosen.sealed)
+    if not path.parent.is_dir():
+        raise UsageError(f"--sealed {path}: the folder {path.parent} does not exist")
     if path.exists():
         raise UsageError(f"--sealed {path} exists; a sealed set is never overwritten, choose another name")
     secret = secrets.token_hex(16)
@@ -302,8 +313,8 @@ def _sealed(chosen: argparse.Namespace) -> int:
     _report_dropped(found, {})
     public = sealed.write(path, found.tasks, secret, connection.described)
     print(json.dumps(public, ensure_ascii=False, indent=1))
-    print(f"generate: {path} and {output.meta_path(path)} stay with you; what stands above may be published",
-          file=sys.stderr)
+    print(f"generate: {path} and {output.meta_path(path)} stay with you, and so do results over them, whose rows name "
+          "the right calls; what stands above may be published", file=sys.stderr)
     return 0
 
 

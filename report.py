@@ -180,6 +180,8 @@ def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[st
     if options.common_rows:
         runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
         summaries, unknown = over_common_rows(runs, sets, tools, options.set)
+        if unknown and len(summaries) < 2:
+            raise DataError("; ".join(unknown))
         for line in unknown:
             _say(f"left out: {line}")
         return summaries, left_out + unknown, look_again(tools, sets)
@@ -250,7 +252,7 @@ def compare_files(options: argparse.Namespace) -> int:
 
 
 def compare_with_sealed(options: argparse.Namespace) -> int:
-    """Print what a model solves more of the public tasks than of the sealed ones; 1 if the seal is broken."""
+    """Print what a model solves more of the public tasks than of the sealed ones; 1 if the seal is broken or open."""
     if options.sha256 and not re.fullmatch("[0-9a-fA-F]{64}", options.sha256):
         raise UsageError(f"--sha256 {options.sha256!r}: expected 64 hexadecimal digits")
     tools = read_tools(options.tools)
@@ -260,7 +262,7 @@ def compare_with_sealed(options: argparse.Namespace) -> int:
     found = compare_sealed(public, sealed, seal_of(sealed.run, options.sha256, files))
     show(json_text(sealed_json(found)) if options.format == "json" else
          render([sealed_section(found)], options.format))
-    return 1 if found.seal.holds is False else 0
+    return 1 if found.seal.holds is False or (options.sha256 and found.seal.holds is None) else 0
 
 
 def show_task(options: argparse.Namespace) -> int:
@@ -278,7 +280,8 @@ def show_task(options: argparse.Namespace) -> int:
 
 def show_items(options: argparse.Namespace) -> int:
     """Print every task as an item over all models; 1 if a file had to be left out."""
-    summaries, left_out, look = summarise_files(options)
+    every, left_out, look = summarise_files(options)
+    summaries = [summary for summary in every if summary.run.arm is None]       # other tools make another item
     if options.format == "csv":
         show(items_csv(summaries))
     elif summaries:

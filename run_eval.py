@@ -210,6 +210,10 @@ def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],
 
 def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
+    if args.arm == "list":
+        from infranode_eval.arms import arm_lines  # late: an ordinary run needs no list
+        print(*arm_lines(), sep="\n", flush=True)
+        return 0
     check_together(args)
     if args.models is not None:
         return run_lineup(args.models, argv)

@@ -77,12 +77,19 @@ def carried(task: Task, calls: Sequence[Call], tools: Toolset) -> bool:
     Where no call is right, where the city is not covered, and for tools other than the twelve: False.
     """
     names = datum_of(task)
-    if not names or not calls or task.category == "not_covered":
+    if not names or not calls or task.category == "not_covered" or not _known(names, task.expected):
         return False
     if _follows(task, calls, tools):
         return True
     return any(_holds_all(names, expected, calls, tools) for expected in task.alternatives
                if len(calls) <= len(expected))
+
+
+def _known(names: Sequence[str], expected: Sequence[Call]) -> bool:
+    """Is every datum carried by some expected call? Otherwise nobody can say what would hold it."""
+    labels = {label_of(call) for call in expected}
+    table = carriers().labels
+    return all(not labels.isdisjoint(table.get(name, ())) for name in names)
 
 
 def _follows(task: Task, calls: Sequence[Call], tools: Toolset) -> bool:
@@ -91,8 +98,8 @@ def _follows(task: Task, calls: Sequence[Call], tools: Toolset) -> bool:
     if len(calls) != 1 or not isinstance(then, list):
         return False
     try:
-        return any(calls_equal(tools, calls[0], Call.from_json(call)) for call in then
-                   if isinstance(call, dict) and call.get("name") in tools)
+        following = [Call.from_json(call) for call in then]
+        return any(call.name in tools and calls_equal(tools, calls[0], call) for call in following)
     except DataError:
         return False
 

@@ -44,7 +44,11 @@ def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") 
 
 
 def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
-    """The verdict on what a reply says; the best of the gold and its accepted alternatives counts."""
+    """The verdict on what a reply says; the best of the gold and its accepted alternatives counts.
+
+    The same request, and a match but for faults of serving, count with whichever of them they were found: the nearest
+    answer by name and arguments need not be the one whose URL the reply shares.
+    """
     if reading.broken:
         return _unreadable(task, reading)
     if not reading.calls:
@@ -52,8 +56,11 @@ def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
     if not task.accept:
         score = _with_calls(task, task.expected, reading, tools)
     else:
-        score = max((_with_calls(task, expected, reading, tools) for expected in task.alternatives),
-                    key=lambda s: (s.call_match, s.args_match, s.tool_match))
+        scores = [_with_calls(task, expected, reading, tools) for expected in task.alternatives]
+        score = max(scores, key=lambda s: (s.call_match, s.args_match, s.tool_match))
+        same, lenient = (any(getattr(s, name) for s in scores) for name in ("request_match", "lenient_call_match"))
+        if (same, lenient) != (score.request_match, score.lenient_call_match):
+            score = replace(score, request_match=same, datum_match=same, lenient_call_match=lenient)
     if not score.request_match and carried(task, reading.calls, tools):
         return replace(score, datum_match=True)
     return score

@@ -650,3 +650,18 @@ def test_request_match_sees_equal_requests_where_names_match_as_a_multiset() -> 
     message = {"tool_calls": [{"function": {"name": n, "arguments": a}} for n, a in swapped]}
     score = score_reply(task, Reply(message, "tool_calls"), tools, "native")
     assert (score.tool_match, score.call_match, score.request_match) == (True, False, True)
+
+
+def key(name: str) -> Call:
+    return Call("get_city_resource", {"slug": "bonn", "resource": name})
+
+
+@pytest.mark.parametrize(("one", "other", "reply", "why"), [
+    (Call("air_quality", {"slug": "bonn"}), key("air"), key("air-uba"), "the URL of the one, the name of the other"),
+    (key("geo"), Call("get_city", {"slug": "bonn"}), key("base"), "and the other way round"),
+])
+def test_the_same_request_as_any_accepted_answer_is_the_same_request(one, other, reply, why):
+    for first, second in ((one, other), (other, one)):
+        task = Task("t", "?", (first,), ((second,),))
+        score = score_reply(task, Reply.from_text(json.dumps(reply.to_json())), read_tools())
+        assert (score.call_match, score.request_match, score.datum_match) == (False, True, True), why

@@ -70,12 +70,17 @@ ARMS: Mapping[str, Arm] = {arm.name: arm for arm in (
 
 
 def arm_named(name: str) -> Arm:
-    """Raise UsageError, with all names, for one that is none; "list" is none."""
+    """Raise UsageError, with all names, for one that is none."""
     if name not in ARMS:
-        asked = "" if name == "list" else f"{name!r} does not exist; "
-        names = "; ".join(f"{arm.name} ({arm.changes})" for arm in ARMS.values())
-        raise UsageError(f"--arm: {asked}expected one of {names}")
+        raise UsageError(f"--arm: {name!r} does not exist; expected one of {', '.join(ARMS)} (--arm list says what "
+                         "each changes)")
     return ARMS[name]
+
+
+def arm_lines() -> list[str]:
+    """All arms, one a line, with what each changes."""
+    wide = max(map(len, ARMS))
+    return [f"{arm.name:<{wide}}  {arm.changes}" for arm in ARMS.values()]
 
 
 def arm_of(settings: Mapping[str, Any]) -> str | None:

@@ -85,7 +85,7 @@ def export(order: Order) -> list[str]:
         (order.out / name).unlink(missing_ok=True)
     for name, content in files.items():
         _write(order.out / name, content)
-    return [f"{order.out}: {order.form}, {len(made.material.tasks)} tasks, {len(files)} files",
+    return [f"{order.out}: {order.form}, made from {len(made.material.tasks)} tasks, {len(files)} files",
             *made.material.notes, *made.notes]
 
 

@@ -139,7 +139,7 @@ def _refuse_measuring(order: Order, wanted: Iterable[str]) -> None:
     refused += [f"--set {order.which}"] if order.which in (*_MEASURES, "full") else []
     if refused:
         raise UsageError(f"--export {order.form} is for training and takes the splits {', '.join(LEARNABLE)}; "
-                         f"{refused[0]} would put what measures into it ({ALLOW} does so all the same)")
+                         f"{refused[0]} would put what measures into it (--split all {ALLOW} does so all the same)")
 
 
 def _check_marked(marked: Iterable[Task], material: Material) -> None:

@@ -29,6 +29,7 @@ from lm_eval_task.records import Task, canonical_json
 from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, Toolset
 
 NEAR = 0.95                  # Jaccard similarity of character trigrams, cities masked
+NEAR_ACROSS = 0.9            # the same between splits
 LEAST_PER_CATEGORY, LEAST_PHRASINGS, LEAST_PAIRS = 8, 6, 30
 MOST_UNEVEN = 3.0            # most tasks of a city or key / fewest
 DICTIONARY = "de_DE"
@@ -58,7 +59,7 @@ def findings(tasks: Sequence[Task], tools: Toolset) -> Iterator[Finding]:
     yield from _unseen(main, tools)
     yield from _leaking(main, tools)
     yield from _characters(tasks)
-    yield from _shared_phrasings(main)
+    yield from _shared_phrasings(tasks)
     yield from _thin_variants([task for task in tasks if task.set == "robust"])
 
 
@@ -149,6 +150,8 @@ def _unbalanced(tasks: Sequence[Task]) -> Iterator[Finding]:
 
 
 def _uneven(what: str, counts: Mapping[str, int]) -> Iterator[Finding]:
+    if not counts:
+        return
     most, fewest = max(counts, key=counts.__getitem__), min(counts, key=counts.__getitem__)
     if counts[most] > MOST_UNEVEN * counts[fewest]:
         yield Finding("unbalanced", what, f"{most} {counts[most]} times, {fewest} {counts[fewest]} times; expected at "
@@ -178,16 +181,26 @@ def _leaking(tasks: Sequence[Task], tools: Toolset) -> Iterator[Finding]:
 
 
 def _shared_phrasings(tasks: Iterable[Task]) -> Iterator[Finding]:
-    """A phrasing in two splits, or a masked wording that two phrasings of different splits share."""
-    by_wording: dict[str, dict[str, str]] = defaultdict(dict)
+    """A phrasing in two splits, or wordings of two splits that are nearly the same once cities are masked.
+
+    Robust and abstain are test. Of two test sets nothing is asked: a variant may be like its base.
+    """
+    splits: dict[str, dict[str, str]] = defaultdict(dict)
+    phrased: dict[str, dict[str, str]] = defaultdict(dict)
     for task in tasks:
-        split = split_of(task)
+        split = split_of(task) if task.set in ("core", "extended") else "test"
         if split is not None:
-            for wording in (str(task.extra["phrasing"]), mask_cities(task.question).lower()):
-                by_wording[wording].setdefault(split, task.task_id)
-    for wording, splits in by_wording.items():
-        if len(splits) > 1:
-            yield Finding("split", ", ".join(splits.values()), f"{wording} stands in {' and '.join(sorted(splits))}")
+            splits[mask_cities(task.question).lower()].setdefault(split, task.task_id)
+            phrased[str(task.extra.get("phrasing", task.task_id))].setdefault(split, task.task_id)
+    for wording, found in (*phrased.items(), *splits.items()):
+        if len(found) > 1:
+            yield Finding("split", ", ".join(found.values()), f"{wording} stands in {' and '.join(sorted(found))}")
+    texts = list(splits)
+    for one, other, similarity in similar_pairs(texts, NEAR_ACROSS):
+        first, second = splits[texts[one]], splits[texts[other]]
+        if set(first) != set(second):
+            yield Finding("split", ", ".join((*first.values(), *second.values())),
+                          f"{similarity:.2f} alike across {' and '.join(sorted({*first, *second}))}")
 
 
 def _thin_variants(tasks: Iterable[Task]) -> Iterator[Finding]:
@@ -229,7 +242,8 @@ def misspelt(tasks: Sequence[Task]) -> Iterator[Finding]:
                 yield Finding("spelling", task.task_id, f"{word!r} in: {task.question}")
     bases = {task.task_id: task for task in tasks}
     spoilt = {task.task_id: sorted(set(_words(task.question)) - set(_words(bases[str(task.extra["base"])].question)))
-              for task in tasks if task.extra.get("variant") in ("typo_neighbour", "typo_swap", "no_dots")}
+              for task in tasks if task.extra.get("variant") in ("typo_neighbour", "typo_swap", "no_dots")
+              and task.extra["base"] in bases}
     unknown = _unknown_words({word for words in spoilt.values() for word in words})
     for task_id, words in spoilt.items():
         for word in words:

@@ -13,6 +13,7 @@ from typing import Any
 from infranode_eval.generator import output
 from infranode_eval.generator.build import Candidate, candidate_of, candidates, partial_keys, servable_keys
 from infranode_eval.generator.deal import Dealer, Wanted, answering_cities, shuffled, uncovered_cities
+from infranode_eval.generator.splits import phrasing_splits
 from infranode_eval.generator.templates import Phrasing, Place, core_rows, core_version, phrasings, places
 from infranode_eval.generator.variants import reframed
 from lm_eval_task.errors import DataError
@@ -25,20 +26,26 @@ def sealed_candidates(secret: str, own: Mapping[str, Phrasing] | None = None) ->
     """As many candidates of each category as the core has, none of them with a published pair of phrasing and cities.
 
     secret: decides phrasings, cities and openings. own: private phrasings (then the wording is new as well); without
-    them the public phrasings get other cities and an opening. Raise DataError where they do not suffice.
+    them public phrasings of the test split, as in the core, get other cities and an opening: all of these can be
+    counted through from the public files, so a test that nobody could have trained on needs phrasings of one's own.
+    Raise DataError where the phrasings do not suffice.
     """
-    source = dict(own or phrasings())
-    dealer = Dealer(int(hashlib.sha256(secret.encode()).hexdigest()[:12], 16))
+    source = dict(own) if own else {name: p for name, p in phrasings().items() if phrasing_splits()[name] == "test"}
+    dealer = Dealer(_number(secret))
     for candidate in candidates(PUBLISHED_SEED):
         dealer.take(candidate.phrasing, candidate.slugs)
     taken = {candidate.task.question for candidate in candidates(PUBLISHED_SEED)}
-    seed = int(hashlib.sha256(f"{secret}|order".encode()).hexdigest()[:12], 16)
+    seed = _number(f"{secret}|order")
     wanted = Counter(str(row["category"]) for row in core_rows())
     found = [one for category, count in sorted(wanted.items())
              for one in _of_category(category, count, source, seed, dealer, taken)]
     named = [candidate.with_id(f"sealed-{number:03d}-{candidate.task.category}")
              for number, candidate in enumerate(found, 1)]
     return tuple(replace(one, task=_private(one.task, None if own else secret)) for one in named)
+
+
+def _number(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
 def _private(task: Task, secret: str | None) -> Task:
@@ -65,7 +72,7 @@ def _dealt(category: str, source: Mapping[str, Phrasing], seed: int, dealer: Dea
         if phrasing.category == kind and (kind != "resource_key" or phrasing.key in _keys(category)):
             by_answer.setdefault(phrasing.answer, []).append(phrasing)
     made: list[Candidate] = []
-    for phrasing in _in_turn(by_answer):
+    for phrasing in [*_in_turn(by_answer)] * count:            # a phrasing again only where all others were used
         if len(made) == count:
             break
         free = dealer.free(phrasing, cities(phrasing))

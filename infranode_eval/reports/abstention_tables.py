@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infranode_eval.reports.abstention import DONE, GOLDS, POLICIES, POLICY, Abstention, Line, Policy
+from infranode_eval.reports.abstention import DONE, GOLDS, POLICIES, POLICY, Abstention, Line
 from infranode_eval.reports.figures import Summary
 from infranode_eval.statistics import Interval
 from infranode_eval.tables import ABSENT, FEW, Column, Table, limits, percent
@@ -24,9 +24,9 @@ def abstention_tables(summaries: Sequence[Summary], names: Sequence[str]) -> lis
     if not shown:
         return []
     return [_overview(shown),
-            _lines("Gold × done, rows", "gold", [(name, found.classes) for name, _, found in shown], (_EXPECT,)),
-            _lines("By category, rows", "category", [(name, found.categories) for name, _, found in shown],
-                   (_POLICY,))]
+            _lines("Gold × done, rows", "gold", [(name, found.classes) for name, _, found in shown],
+                   (_EXPECT, _POLICY)),
+            _lines("By category, rows", "category", [(name, found.categories) for name, _, found in shown], ())]
 
 
 def _overview(runs: Sequence[tuple[str, Summary, Abstention]]) -> Table:
@@ -34,18 +34,12 @@ def _overview(runs: Sequence[tuple[str, Summary, Abstention]]) -> Table:
         "balanced", "95 %", *(f"{gold} right" for gold in GOLDS), "n", "scored", "failed")))
     rows = [(name, *_balanced_cells(found.balanced), *(_class_cell(found, gold) for gold in GOLDS), str(s.run.n),
              str(s.run.n - s.run.failed), str(s.run.failed)) for name, s, found in runs]
-    stored = {s.run.model for _, s, _ in runs if s.run.baseline}
     rows += [(f"{p.name} (by definition)", percent(p.balanced), ABSENT, *(percent(p.right[gold]) for gold in GOLDS),
-              ABSENT, ABSENT, ABSENT) for p in _missing(stored)]
+              ABSENT, ABSENT, ABSENT) for p in POLICIES]
     method = "cluster bootstrap" if any(found.drawn for _, _, found in runs) else "Wilson"
     return Table("Call, ask or refuse", columns, tuple(rows), (
         "per cent, or k/n below 30 rows; this set has no tiers and is never ranked with others", _MEANING,
         f"95 %: {method} for each class, joined for the mean"))
-
-
-def _missing(stored: Iterable[str]) -> list[Policy]:
-    """Policies of which no stored baseline shows what they get."""
-    return [policy for policy in POLICIES if not set(policy.baselines) & set(stored)]
 
 
 def _balanced_cells(balanced: Interval | None) -> tuple[str, str]:

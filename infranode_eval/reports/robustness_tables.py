@@ -147,7 +147,7 @@ def _public_sentence(name: str, effect: Effect) -> str:
     else:
         judged = "more than chance" + ("" if found.drop.estimate > 0 else ", the new wording is the easier one")
     return (f"{name}: public wording minus {effect.variant} {_points(found.drop)} points over {found.n} tasks; that is "
-            f"{judged} ({p_text(effect.adjusted)})")
+            f"{judged} ({p_text(effect.adjusted)} by Holm's correction)")
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------

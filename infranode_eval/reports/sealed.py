@@ -21,9 +21,11 @@ from infranode_eval.reports.tasksets import TaskSet
 from infranode_eval.statistics import Interval, independent_difference
 from infranode_eval.tables import Column, Section, Table, limits, percent
 from lm_eval_task.errors import DataError
+from lm_eval_task.records import SETS
 
 ENOUGH = 10             # tasks that a category needs on both sides
-PUBLISHED_AS = ("sealed_sha256", "tasks_sha256")    # settings of a result that may hold what was published
+
+PUBLIC_SETS = (*SETS, "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +90,9 @@ def _check(public: Summary, sealed: Summary) -> None:
     differ = differing(one, other, ("tools", "mode", "suite"))
     if differ:
         raise DataError(f"{pair} cannot be compared, they differ in {', '.join(differ)}")
+    if sealed.dataset in PUBLIC_SETS:
+        raise DataError(f"was asked the public set {sealed.dataset}; expected a run over a sealed file "
+                        "(generate.py --sealed FILE, run_eval.py --tasks FILE)", other.path)
     if _same_tasks(public, sealed):
         raise DataError(f"{pair} were asked the same tasks; expected a public and a sealed set (two runs over one set: "
                         "--compare)")
@@ -137,6 +142,8 @@ def _notes(public: Summary, sealed: Summary) -> tuple[str, ...]:
     if alone:
         found.append(f"only one of the sets holds {', '.join(name or '(none)' for name in alone)}: ability and "
                      "call_match are of another mixture of tasks")
+    found += [f"{s.run.path}: asked only with --limit {s.run.settings['limit']}: part of a set is another set"
+              for s in (public, sealed) if s.run.settings.get("limit") is not None]
     found += [f"{s.run.path}: {s.run.failed} of {s.run.n} rows are failures without an answer, counted as not solved"
               for s in (public, sealed) if s.run.failed]
     return tuple(found)
@@ -147,14 +154,13 @@ def _notes(public: Summary, sealed: Summary) -> tuple[str, ...]:
 def seal_of(run: Run, published: str | None, files: Sequence[tuple[Path, Sequence[TaskSet]]]) -> Seal:
     """Is the sealed run about the tasks whose SHA-256 was published?
 
-    published: of the file of tasks, or their tasks hash; without it what the result itself names. files: those that
+    published: of the file of tasks, or their tasks hash; None: not checked. files: those that
     may hold the sealed tasks, with their sets. Raise DataError for a file that cannot be read.
     """
-    told = published or next((v for v in map(run.settings.get, PUBLISHED_AS) if isinstance(v, str)), None)
     asked = run.hashes.get("tasks")
-    if told is None:
+    if published is None:
         return Seal(None, "seal not checked: give the published SHA-256 of the sealed file with --sha256")
-    told = told.lower()
+    told = published.lower()
     if told == asked:
         return Seal(True, "seal holds: the published SHA-256 is the tasks hash of the sealed run")
     fits = {path: (_sha256(path) == told, any(known.fingerprint == asked for known in sets)) for path, sets in files}

@@ -101,7 +101,8 @@ def version_notes(summaries: Iterable[Summary]) -> list[str]:
             sets.setdefault((group.suite, summary.dataset), {}).setdefault(group.tasks, []).append(summary)
     return [f"NOT RANKED TOGETHER: {len(versions)} versions of the set {name}: "
             f"{' and '.join(_version_words(tasks, inside) for tasks, inside in versions.items())}; report.py "
-            "--common-rows restricts the runs to the rows that all of them hold, and ranks them over those"
+            "--common-rows restricts the runs to the rows that all of them hold, and ranks them over those (--tasks "
+            "FILE names a version that is not the project's own)"
             for (_, name), versions in sets.items() if len(versions) > 1]
 
 

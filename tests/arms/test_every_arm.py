@@ -357,8 +357,7 @@ def test_where_a_run_under_an_arm_lies(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("flags", "told"), [
-    (["--arm", "list"], [f"{a.name} ({a.changes})" for a in ARMS.values()]),
-    (["--arm", "bogus"], ["'bogus' does not exist", "permuted_descriptions ("]),
+    (["--arm", "bogus"], ["'bogus' does not exist", *ARMS, "--arm list"]),
     (["--arm", "order", "--shuffle-tools", "2"], ["leave one of the two out"]),
     (["--arm-seed", "2"], ["--arm-seed goes with --arm"]),
 ])
@@ -367,6 +366,13 @@ def test_what_is_no_arm_is_one_line_with_all_that_are(flags: list[str], told: li
     assert run_eval.main(flags) == 2
     error = capsys.readouterr().err
     assert error.count("\n") == 1 and all(text in error for text in told)
+
+
+def test_the_list_of_arms_is_a_result_and_no_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_eval.main(["--arm", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == list(ARMS)
+    assert all(arm.changes in line for arm, line in zip(ARMS.values(), lines, strict=True))
 
 
 def test_a_model_is_sent_the_arm_and_its_reply_is_mapped_back(tmp_path: Path) -> None:

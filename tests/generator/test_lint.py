@@ -73,6 +73,12 @@ def test_a_wording_in_two_splits_is_found() -> None:
     assert "split" in {found.check for found in lint._shared_phrasings([TRAINED, moved])}
 
 
+def test_nearly_the_same_wording_in_train_and_in_a_test_set_is_found() -> None:
+    near = replace(next(t for t in TASKS if t.set == "abstain"), question=TRAINED.question[:-1] + "!")
+    assert "across" in next(lint._shared_phrasings([TRAINED, near])).text
+    assert list(lint._shared_phrasings([TESTED, replace(near, question=TESTED.question[:-1] + "!")])) == []
+
+
 def test_a_key_that_nobody_asks_for_is_found() -> None:
     rest = [t for t in TASKS if t.set in ("core", "extended")
             and not any(call.arguments.get("resource") == "parking" for call in t.expected)]

@@ -183,7 +183,8 @@ def overview(summaries: list[Summary]) -> list[tuple[str, ...]]:
     return [row[:2] for row in report_sections(summaries)[0].tables[0].rows]
 
 
-def test_a_stored_baseline_stands_in_for_its_policy(summary):
+def test_fixed_policies_stand_beside_runs_and_stored_baselines(summary):
+    """What a stored baseline gets is no bound: first_tool always calls, and finds no right call."""
     run = summary()
     assert overview([run]) == [
         ("demo (incomplete, budget-limited) !1", "46.7"), ("always calls, at best (by definition)", "33.3"),
@@ -192,7 +193,8 @@ def test_a_stored_baseline_stands_in_for_its_policy(summary):
               summary(lambda t: WRONG, model="first_tool", backend="baseline")]
     assert overview(stored) == [
         ("never_calls (baseline)", "33.3"), ("first_tool (baseline)", "0.0"),
-        ("demo (incomplete, budget-limited) !1", "46.7"), ("always asks back (by definition)", "66.7")]
+        ("demo (incomplete, budget-limited) !1", "46.7"), ("always calls, at best (by definition)", "33.3"),
+        ("never calls, never asks (by definition)", "33.3"), ("always asks back (by definition)", "66.7")]
 
 
 def test_the_order_is_by_the_balanced_number_and_nobody_has_a_rank(summary):

@@ -28,11 +28,18 @@ def test_own_tasks_need_the_common_fields_only(demo_file):
     assert check_file(demo_file) == f"{demo_file}: 40 tasks keep the format of own tasks"
 
 
-def test_generated_tasks_are_known_by_their_proof_and_keep_the_whole_schema(tmp_path):
+def test_generated_tasks_are_known_by_set_and_proof_and_keep_the_whole_schema(tmp_path):
     path = tmp_path / "t.jsonl"
-    path.write_text('{"task_id": "a", "question": "Wo ist das?", "expected": [], "verified": {}}\n', "utf-8")
+    row = {"task_id": "a", "set": "core", "question": "Wo ist das?", "expected": [], "verified": {}}
+    path.write_text(json.dumps(row) + "\n", "utf-8")
     with pytest.raises(DataError, match=r"t\.jsonl:1: the whole value: 'phrasing' is a required property"):
         check_file(path)
+
+
+def test_a_sealed_file_keeps_the_common_fields(tmp_path):
+    path = tmp_path / "sealed.jsonl"
+    path.write_text('{"task_id": "a", "question": "Wo ist das?", "expected": [], "verified": {}}\n', "utf-8")
+    assert check_file(path).endswith("1 tasks keep the format of own tasks")
 
 
 def test_each_problem_is_a_line_with_its_place_and_many_are_counted(result):

@@ -119,7 +119,7 @@ def test_what_a_reader_must_know_is_noted(summary, make_result, answer):
         return Score.failure("infra_error", "x") if task.category == "c" else Reply.from_text(answer(task))
 
     overlapping = (*SEALED, *PUBLIC[:2], *tasks("sealed", {"d": 1}))
-    value = make_result(failing, tasks=overlapping, setup="custom")
+    value = make_result(failing, tasks=overlapping, setup="custom", set="sealed")
     found = compare_sealed(summary(PUBLIC), summarise(run_from_json(value, "r/s.json")), UNCHECKED)
     assert [note.partition(":")[0] for note in found.notes] == [
         "the runs also differ in set-up S / custom", "2 task ids stand in both sets",
@@ -164,11 +164,14 @@ def test_a_run_over_other_tasks_than_the_sealed_ones_breaks_the_seal(summary, to
     assert sentence(broken).endswith("with a broken seal the difference says nothing.")
 
 
-@pytest.mark.parametrize("key", ["sealed_sha256", "tasks_sha256"])
-def test_a_result_may_name_what_was_published(summary, toolset, sealed_file, key):
-    run = summary(SEALED, settings={key: sha256(sealed_file)}).run
-    assert seal_of(run, None, [(sealed_file, known_sets(toolset, sealed_file))]).holds is True
-    assert seal_of(run, "0" * 64, [(sealed_file, known_sets(toolset, sealed_file))]).holds is False, "the flag decides"
+def test_part_of_a_sealed_set_is_said_to_be_one(summary):
+    found = compare_sealed(summary(PUBLIC), summary(SEALED, settings={"limit": 20}), UNCHECKED)
+    assert any("--limit 20" in note for note in found.notes)
+
+
+def test_a_public_set_is_no_sealed_one(summary):
+    with pytest.raises(DataError, match="was asked the public set robust"):
+        compare_sealed(summary(PUBLIC), replace(summary(SEALED), dataset="robust"), UNCHECKED)
 
 
 # --- the view ---------------------------------------------------------------------------------------------------------
