@@ -1,6 +1,6 @@
 """Build tasks.jsonl: German questions with gold calls, each gold checked by a real request.
 
-    python generate.py                              ask the public API (about 20 minutes at one request a second)
+    python generate.py                              ask the public API (about 40 minutes at one request a second)
     python generate.py --record answers.jsonl       the same, and keep every response
     python generate.py --replay answers.jsonl       check against a recording, without a network
     python generate.py --source snapshot            check against the embedded offline model of the API
