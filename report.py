@@ -69,6 +69,7 @@ from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, 
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
+from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
 from infranode_eval.tables import FORMATS, render
 from infranode_eval.terminal import Parser, complain, show
@@ -165,7 +166,8 @@ def report(options: argparse.Namespace) -> int:
     elif options.format == "csv":
         show(report_csv(summaries, options.table or "runs"))
     else:
-        sections = report_sections([s for s in summaries if s.run.arm is None], look) + arms_sections(summaries)
+        sections = report_sections([s for s in summaries if s.run.arm is None], look) \
+            + arms_sections(summaries) + wordings_sections(summaries)
         if options.published:
             sections.append(published_section(read_published()))
         if sections:
