@@ -19,6 +19,7 @@ SUITE = "bench"
 STAGES = ("S1", "S2", "S3", "S4", "S5")
 CALLING, SILENT = STAGES[:3], STAGES[3:]    # a call is right, no call is right
 SEVERAL, ASKING = "S3", "S5"
+AGAIN = "-p"            # behind the id of a case asked in its second wording, where a run holds both
 
 
 @dataclass(frozen=True, slots=True)

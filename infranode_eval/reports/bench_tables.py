@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infranode_eval.reports.bench import (
+    ASKING,
     SEVERAL,
     SILENT,
     Bench,
@@ -67,9 +68,9 @@ def _overview(shown: Shown) -> Table:
                "n", "scored", "failed")
     rows = [(name, *_five(found.numbers, first, second, s.repeats), _percent(found.answered, first), str(s.run.n),
              str(s.run.n - s.run.failed), str(s.run.failed)) for name, s, found in shown]
-    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, 1), ABSENT, ABSENT, ABSENT, ABSENT)
+    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, shown[0][1].repeats), ABSENT, ABSENT, ABSENT, ABSENT)
              for p in _missing(shown)]
-    return Table("The bench", _columns("model", *headers), tuple(rows), (
+    return Table("The five numbers", _columns("model", *headers), tuple(rows), (
         f"{first} is the number that counts, and the order of the rows: cases that succeed of all cases, with its "
         "Wilson interval; a failure is not solved, not form-correct and not still; answered: the same without failures",
         "auftraege_gelungen: arguments compared by their types in the schema; streng: by the original's rule, text for "
@@ -175,7 +176,8 @@ def _several(shown: Shown) -> list[Table]:
     runs = [(name, s, found, found.first_step_only) for name, s, found in shown if found.first_step_only is not None]
     if not runs:
         return []
-    rows = tuple((name, _stage_cell(found, SEVERAL, s.repeats), f"{only.k:g}/{only.n}", str(s.run.failed))
+    rows = tuple((name, _stage_cell(found, SEVERAL, s.repeats), f"{only.k:g}/{only.n}",
+                  _failed(found, SEVERAL))
                  for name, s, found, only in runs)
     blamed = [f"{name}: {only.k:g} of {only.n} cases of S3 end after one right call: that is rather the server or its "
               f"chat template, which cannot emit several calls in one reply, than a wrong choice; compare with "
@@ -187,20 +189,25 @@ def _several(shown: Shown) -> list[Table]:
 
 def _asking(shown: Shown) -> list[Table]:
     """S5: silence is right, a question back is better, and saying that it was done is worse than any call."""
-    runs = [(name, s, found.silence) for name, s, found in shown if found.silence is not None]
+    runs = [(name, found, found.silence) for name, _, found in shown if found.silence is not None]
     if not runs:
         return []
-    rows = [(name, f"{silence.silent}/{silence.n}", *_silence_cells(silence), str(s.run.failed))
-            for name, s, silence in runs]
+    rows = [(name, f"{silence.silent}/{silence.n}", *_silence_cells(silence), _failed(found, ASKING))
+            for name, found, silence in runs]
     rows += [(f"{p.name} (by definition)", f"{p.asked.n}/{p.asked.n}", f"{p.asked.k:g}/{p.asked.n}", f"0/{p.asked.n}",
               f"0/{p.asked.n}", ABSENT) for p in _missing(shown) if p.asked is not None and p.asked.n]
     columns = (*_columns("model", "no call", "asked", "asked right"), Column("claims done (!)", right=True, bad=True),
                Column("failed", right=True))
-    claims = [f"{name}: says {silence.claims_done} times that it was done, and called nothing: read these replies, "
-              "they are worse than a call" for name, _, silence in runs if silence.claims_done]
+    claims = [f"{name}: {silence.claims_done} of {silence.silent} silent replies claim that it was done: read them, they "
+              "are worse than a call" for name, _, silence in runs if silence.claims_done]
     return [Table("S5: a value is missing", columns, tuple(rows), (
         "of the cases without a call: asked: asks back; asked right: and names what is missing; claims done (!): says "
         "that something was done which never was: worse than a call; it still counts as still", *claims))]
+
+
+def _failed(found: Bench, stage: str) -> str:
+    one = found.stages[stage]
+    return str(one.n - one.answered)
 
 
 def _silence_cells(silence: Silence) -> tuple[str, str, str]:

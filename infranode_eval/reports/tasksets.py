@@ -10,7 +10,8 @@ from pathlib import Path
 from sys import intern
 
 from infranode_eval.generator.output import meta_path
-from infranode_eval.reports.archive import Run
+from infranode_eval.reports.archive import MAIN_SUITE, Run
+from infranode_eval.reports.bench import AGAIN, SUITE
 from infranode_eval.reports.difficulty import buckets_beside
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
 from lm_eval_task.errors import DataError
@@ -26,6 +27,7 @@ class TaskSet:
 
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
+    suite: which suite asks them.
     """
 
     name: str
@@ -33,6 +35,7 @@ class TaskSet:
     tasks: Mapping[str, Task]
     version: str | None = None
     buckets: Mapping[str, str] = field(default_factory=dict)
+    suite: str = MAIN_SUITE
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -95,7 +98,13 @@ def asks_the_same(one: Task | None, other: Task | None) -> bool:
 
 @lru_cache(maxsize=32)
 def clusters_of(known: TaskSet) -> Mapping[str, str]:
-    """The cluster of each task by id; empty where every task stands alone: in the core set and in a user's own."""
+    """The cluster of each task by id; empty where every task stands alone: in the core set, a user's own, and a bench.
+
+    Where a bench asks its cases in two wordings, both are one cluster.
+    """
+    if known.suite == SUITE:
+        twice = any(key.endswith(AGAIN) for key in known.tasks)
+        return {key: key.removesuffix(AGAIN) for key in known.tasks} if twice else {}
     if known.name in ("core", "own tasks"):
         return {}
     return {key: cluster_of(task) for key, task in known.tasks.items()}

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.bench import AGAIN, SUITE
 from infranode_eval.reports.bench_tables import NOISE
 from infranode_eval.reports.comparison import LEVEL, Paired, p_text, paired
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.sections import Group, group_of
 from infranode_eval.tables import ABSENT, Column, Section, Table
 
-AGAIN = "-p"            # behind the id of a case asked in its second wording, where a run holds both
 BOTH, FIRST, SECOND = "all", "original", "paraphrase"
 
 
