@@ -12,14 +12,13 @@ from dataclasses import dataclass, field
 from infranode_eval.reports.archive import Row, Run
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import Interval, wilson
+from lm_eval_task.cases import SILENT, STAGES
 from lm_eval_task.metrics import mean
 from lm_eval_task.records import Task
 
 SUITE = "bench"
-STAGES = ("S1", "S2", "S3", "S4", "S5")
-CALLING, SILENT = STAGES[:3], STAGES[3:]    # a call is right, no call is right
+CALLING = tuple(stage for stage in STAGES if stage not in SILENT)
 SEVERAL, ASKING = "S3", "S5"
-AGAIN = "-p"            # behind the id of a case asked in its second wording, where a run holds both
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +65,8 @@ class Stage:
 class Silence:
     """S5: rows, those with no call, and what became of these.
 
-    asked_right: asked for a value that is missing. claims_done: says that it was done, which is worse than a call.
+    asked_right: asked for a value that is missing, of the `named` whose case has words for it. claims_done: says that
+    it was done, which is worse than a call.
     """
 
     n: int
@@ -74,6 +74,7 @@ class Silence:
     asked: int
     asked_right: int
     claims_done: int
+    named: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +162,8 @@ def _stage(rows: Sequence[Row]) -> Stage:
 
 def _silence(rows: Sequence[Row]) -> Silence | None:
     silent = [r for r in rows if _kept_still(r)]
-    counts = (sum(_is(r, name) for r in silent) for name in ("asked", "asked_right", "claims_done"))
-    return Silence(len(rows), len(silent), *counts) if rows else None
+    counts = [sum(_is(r, name) for r in silent) for name in ("asked", "asked_right", "claims_done")]
+    return Silence(len(rows), len(silent), *counts, sum("asked_right" in r.details for r in silent)) if rows else None
 
 
 def _notes(rows: Sequence[Row]) -> dict[str, tuple[str, ...]]:
@@ -187,8 +188,8 @@ def metrics_of(found: Bench, answered: bool = False) -> dict[str, float | None]:
         "ability": mean(v for v in stages.values() if v is not None),
         **{f"call_match_{stage}": stages.get(stage) for stage in STAGES if stage in stages},
         "streng_auftraege_gelungen": numbers.streng.value,
-        **{name: Ratio(getattr(silence, name), silent).value if silence else None
-           for name in ("asked", "asked_right", "claims_done")},
+        **{name: Ratio(getattr(silence, name), silent).value if silence else None for name in ("asked", "claims_done")},
+        "asked_right": Ratio(silence.asked_right, silence.named).value if silence else None,
         "first_step_only": Ratio(only.k, (s3.answered if answered and s3 else only.n)).value if only else None}
 
 

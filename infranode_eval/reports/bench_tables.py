@@ -8,7 +8,6 @@ from typing import Any
 from infranode_eval.reports.bench import (
     ASKING,
     SEVERAL,
-    SILENT,
     Bench,
     Numbers,
     Policy,
@@ -21,6 +20,7 @@ from infranode_eval.reports.comparison import LEVEL, Comparison, p_text
 from infranode_eval.reports.figures import Summary
 from infranode_eval.statistics import mcnemar_exact, smallest_detectable_difference, wilson
 from infranode_eval.tables import ABSENT, Column, Table, limits, percent, share
+from lm_eval_task.cases import SILENT
 
 DISCORDANT = (0.12, 0.25)
 NOISE = "two cases more or less are noise"
@@ -68,7 +68,8 @@ def _overview(shown: Shown) -> Table:
                "n", "scored", "failed")
     rows = [(name, *_five(found.numbers, first, second, s.repeats), _percent(found.answered, first), str(s.run.n),
              str(s.run.n - s.run.failed), str(s.run.failed)) for name, s, found in shown]
-    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, shown[0][1].repeats), ABSENT, ABSENT, ABSENT, ABSENT)
+    repeats = shown[0][1].repeats
+    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, repeats), *[ABSENT] * 4)
              for p in _missing(shown)]
     return Table("The five numbers", _columns("model", *headers), tuple(rows), (
         f"{first} is the number that counts, and the order of the rows: cases that succeed of all cases, with its "
@@ -198,8 +199,8 @@ def _asking(shown: Shown) -> list[Table]:
               f"0/{p.asked.n}", ABSENT) for p in _missing(shown) if p.asked is not None and p.asked.n]
     columns = (*_columns("model", "no call", "asked", "asked right"), Column("claims done (!)", right=True, bad=True),
                Column("failed", right=True))
-    claims = [f"{name}: {silence.claims_done} of {silence.silent} silent replies claim that it was done: read them, they "
-              "are worse than a call" for name, _, silence in runs if silence.claims_done]
+    claims = [f"{name}: {silence.claims_done} of {silence.silent} silent replies claim that it was done: read them, "
+              "they are worse than a call" for name, _, silence in runs if silence.claims_done]
     return [Table("S5: a value is missing", columns, tuple(rows), (
         "of the cases without a call: asked: asks back; asked right: and names what is missing; claims done (!): says "
         "that something was done which never was: worse than a call; it still counts as still", *claims))]
@@ -213,8 +214,8 @@ def _failed(found: Bench, stage: str) -> str:
 def _silence_cells(silence: Silence) -> tuple[str, str, str]:
     if not silence.silent:
         return ABSENT, ABSENT, ABSENT
-    asked, right, claims = (f"{k}/{silence.silent}" for k in (silence.asked, silence.asked_right, silence.claims_done))
-    return asked, right, claims
+    right = f"{silence.asked_right}/{silence.named}" if silence.named else ABSENT
+    return f"{silence.asked}/{silence.silent}", right, f"{silence.claims_done}/{silence.silent}"
 
 
 def _missed(shown: Shown) -> list[Table]:
@@ -297,7 +298,7 @@ def bench_json(found: Bench) -> dict[str, Any]:
             "stages": {stage: stage_json(found, stage) for stage in found.stages},
             "silence": None if silence is None else {
                 "n": silence.n, "silent": silence.silent, "asked": silence.asked, "asked_right": silence.asked_right,
-                "claims_done": silence.claims_done},
+                "with_words": silence.named, "claims_done": silence.claims_done},
             "first_step_only": None if only is None else {"k": only.k, "n": only.n},
             "form_notes": {note: list(ids) for note, ids in found.notes.items()}, "missed": list(found.missed),
             "turned_by_streng": list(found.turned), "streng_leads": found.streng_leads,

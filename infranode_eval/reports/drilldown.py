@@ -157,8 +157,9 @@ def _read(score: Score) -> str:
 def _steps(row: Row) -> str:
     """How a bench case was counted."""
     told, details = [], row.details
-    if "hits" in details:
-        told.append(f"{details['hits']} of {details.get('steps', '?')} steps, {details.get('emitted', '?')} calls")
+    if details.get("steps"):
+        told.append(f"{details.get('hits', '?')} of {details['steps']} met")
+    told.append(f"{details.get('emitted', 0)} calls")
     told += [name.replace("_", " ") for name in ("broken", "asked", "asked_right", "claims_done", "first_step_only")
              if details.get(name)]
     told.append(f"by the original's rule {'right' if details.get('streng_match') else 'wrong'}")

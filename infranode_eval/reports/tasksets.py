@@ -11,11 +11,13 @@ from sys import intern
 
 from infranode_eval.generator.output import meta_path
 from infranode_eval.reports.archive import MAIN_SUITE, Run
-from infranode_eval.reports.bench import AGAIN, SUITE
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.difficulty import buckets_beside
+from lm_eval_task.cases import SETS as WORDINGS
+from lm_eval_task.cases import SUFFIX, read_cases
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.records import JUDGED, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
@@ -60,6 +62,24 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
     return tuple(found.values())
 
 
+def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> tuple[TaskSet, ...]:
+    """The sets of a file of bench cases (the project's own without a path): its wordings, as far as it has them.
+
+    tools: those of the cases. Raise DataError as `read_cases` does.
+    """
+    found = []
+    for name in WORDINGS:
+        try:
+            cases = read_cases(path, tools, name)
+        except DataError:
+            if name == WORDINGS[0]:
+                raise
+            continue        # the file has no second wording
+        tasks = {t.task_id: t for t in cases.tasks}
+        found.append(TaskSet(name, tasks_fingerprint(cases.tasks), tasks, cases.version or None, suite=SUITE))
+    return tuple(found)
+
+
 def _versions(every: Sequence[Task], version: str | None) -> Iterator[tuple[Sequence[Task], str | None]]:
     """(the tasks in use, the version) today and before each day of retirement, the latest day first."""
     marks = {t.task_id: mark.date for t in every if (mark := retirement_of(t)) is not None}
@@ -93,7 +113,8 @@ def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
 def asks_the_same(one: Task | None, other: Task | None) -> bool:
     """The same question with the same right answers: a changed gold makes another task."""
     return one is not None and other is not None \
-        and (one.question, one.alternatives, one.expect) == (other.question, other.alternatives, other.expect)
+        and (one.question, one.alternatives, one.expect) == (other.question, other.alternatives, other.expect) \
+        and all(one.extra.get(key) == other.extra.get(key) for key in JUDGED)
 
 
 @lru_cache(maxsize=32)
@@ -103,8 +124,8 @@ def clusters_of(known: TaskSet) -> Mapping[str, str]:
     Where a bench asks its cases in two wordings, both are one cluster.
     """
     if known.suite == SUITE:
-        twice = any(key.endswith(AGAIN) for key in known.tasks)
-        return {key: key.removesuffix(AGAIN) for key in known.tasks} if twice else {}
+        twice = any(key.endswith(SUFFIX) for key in known.tasks)
+        return {key: key.removesuffix(SUFFIX) for key in known.tasks} if twice else {}
     if known.name in ("core", "own tasks"):
         return {}
     return {key: cluster_of(task) for key, task in known.tasks.items()}

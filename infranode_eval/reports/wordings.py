@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from infranode_eval.reports.bench import AGAIN, SUITE
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.bench_tables import NOISE
 from infranode_eval.reports.comparison import LEVEL, Paired, p_text, paired
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.sections import Group, group_of
 from infranode_eval.tables import ABSENT, Column, Section, Table
+from lm_eval_task.cases import SUFFIX
 
 BOTH, FIRST, SECOND = "all", "original", "paraphrase"
 
@@ -86,13 +87,13 @@ def _family(summary: Summary) -> tuple[Any, ...]:
 
 def _shares(summary: Summary) -> dict[str, float]:
     found = summary.tally.shares if summary.tally else {}
-    return {key.removesuffix(AGAIN): share for key, share in found.items()}
+    return {key.removesuffix(SUFFIX): share for key, share in found.items()}
 
 
 def _halves(summary: Summary) -> tuple[dict[str, float], dict[str, float]]:
     found = summary.tally.shares if summary.tally else {}
-    return ({key: share for key, share in found.items() if not key.endswith(AGAIN)},
-            {key.removesuffix(AGAIN): share for key, share in found.items() if key.endswith(AGAIN)})
+    return ({key: share for key, share in found.items() if not key.endswith(SUFFIX)},
+            {key.removesuffix(SUFFIX): share for key, share in found.items() if key.endswith(SUFFIX)})
 
 
 def _paired(runs: tuple[Summary, ...], original: Mapping[str, float],
@@ -128,8 +129,8 @@ def _table(found: list[Wordings]) -> Table:
     rows = tuple((one.model, one.runs[0].run.mode, _score(one.original), _score(one.paraphrase), _ids(one.lost),
                   _ids(one.gained), one.words) for one in found)
     return Table("Original and paraphrase", columns, rows, (
-        "cases that succeed, and the cases that flip between two wordings with one gold; p: of "
-        f"{found[0].paired.test}; {NOISE}",))
+        "cases that succeed, and the cases that flip between two wordings with one gold; a failure "
+        f"is not solved; p: of {found[0].paired.test}; {NOISE}",))
 
 
 def _score(shares: Mapping[str, float]) -> str:
