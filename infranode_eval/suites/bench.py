@@ -65,10 +65,8 @@ def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
 
 
 def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
-    """The scorer's verdict on the one reply, beside the tools that the case offered."""
-    offer = setup.offer_for(task)
-    return score_case(task, transcript.answers[-1].reply, offer.tools if offer else setup.tools, setup.mode,
-                      setup.scene.zone or "")
+    """The scorer's verdict on the one reply; it applies `nur` itself."""
+    return score_case(task, transcript.answers[-1].reply, setup.tools, setup.mode, setup.scene.zone or "")
 
 
 def prompt_hash(setup: Setup) -> str:
