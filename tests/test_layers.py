@@ -58,8 +58,9 @@ def third_party(name: str) -> list[Import]:
 
 
 # The scorer from the bottom up: a module imports only from those before it.
-SCORER = ("errors", "records", "decode", "tools", "dataset", "prompt", "german", "shapes", "wording", "jsoncalls",
-          "thoughts", "scan", "formats", "parse", "match", "datum", "metrics", "harness", "hooks", "__main__")
+SCORER = ("errors", "records", "decode", "tools", "schema", "dataset", "cases", "prompt", "bench_prompt", "german",
+          "shapes", "wording", "jsoncalls", "thoughts", "scan", "formats", "parse", "match", "datum", "metrics",
+          "bench", "harness", "bench_harness", "hooks", "__main__")
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if within(n, "lm_eval_task")])
@@ -128,7 +129,7 @@ def test_providers_of_endpoints_know_records_and_errors_only() -> None:
 THIRD_PARTY = {
     "httpx": (("infranode_eval.infranode", "generate"), "talks to InfraNode"),
     "jsonschema": (("infranode_eval.generator", "infranode_eval.reports.conformance", "generate"), "checks data files"),
-    "datasets": (("lm_eval_task.harness",), "lm-eval wants its documents in one"),
+    "datasets": (("lm_eval_task.harness", "lm_eval_task.bench_harness"), "lm-eval wants its documents in one"),
     "transformers": (("infranode_eval.tokens",), "counts tokens"),
     "tokenizers": (("infranode_eval.tokens",), "counts tokens"),
     "tiktoken": (("infranode_eval.tokens",), "counts tokens"),
