@@ -157,10 +157,10 @@ def _counts(task: Task, tools: Toolset) -> Iterator[BenchVariant]:
         yield BenchVariant("silence where calls are right", mode, Reply.from_text(SENTENCE), False)
     for place in range(len(gold) if len(gold) > 1 else 0):
         yield from _both("call left out", gold[:place] + gold[place + 1:], False)
-    yield BenchVariant("call doubled", "native", native_reply((*gold, gold[0])), False, (*gold, gold[0]))
+    yield from _both("call doubled", (*gold, gold[0]), False)
     yield from _both("call added", (*gold, Call(tools.tools[-1].name)), False)
     if task.extra.get("reihenfolge"):
-        yield from _both("calls in the wrong order", gold[::-1])
+        yield from _both("calls in the wrong order", gold[::-1], False)
 
 
 def _mutants(call: Call, tools: Toolset, zone: str | None) -> Iterator[tuple[str, Call, bool]]:

@@ -116,9 +116,16 @@ def _stages(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for stage, meaning in STAGES.items():
         among = [row for row in rows if row["category"] == stage]
         if among:
-            more = {"S3": ("first_step_only",), "S5": ("asked", "asked_right", "claims_done")}.get(stage, ())
-            told = ", ".join(f"{name} {_count(among, name)}" for name in more)
-            yield f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}{'   ' + told if told else ''}"
+            yield f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}{_beside(stage, among)}"
+
+
+def _beside(stage: str, among: Sequence[Mapping[str, Any]]) -> str:
+    if stage == "S3":
+        return f"   first_step_only {_count(among, 'first_step_only')}"
+    if stage == "S5":
+        silent = f"   of {_count(among, 'call_match')} silent: "
+        return silent + ", ".join(f"{name} {_count(among, name)}" for name in ("asked", "asked_right", "claims_done"))
+    return ""
 
 
 def _count(rows: Sequence[Mapping[str, Any]], key: str) -> int:

@@ -172,7 +172,7 @@ S1 the right one of few tools   8/8
 S2 one call, exact arguments    11/12
 S3 several calls                8/8   first_step_only 0
 S4 nothing fits                 6/6
-S5 a value is missing           7/8   asked 0, asked_right 0, claims_done 0""".split("\n")
+S5 a value is missing           7/8   of 7 silent: asked 0, asked_right 0, claims_done 0""".split("\n")
 
 
 def test_the_original_rule_goes_first_where_it_leads() -> None:
