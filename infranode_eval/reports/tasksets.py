@@ -65,9 +65,11 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
 def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> tuple[TaskSet, ...]:
     """The sets of a file of bench cases (the project's own without a path): its wordings, as far as it has them.
 
-    tools: those of the cases. Raise DataError as `read_cases` does.
+    Sets of a user's own file are called as its results call them. tools: those of the cases. Raise DataError as
+    `read_cases` does.
     """
-    found = []
+    own = Path(path).stem if path is not None else None
+    found: dict[str, TaskSet] = {}
     for name in WORDINGS:
         try:
             cases = read_cases(path, tools, name)
@@ -75,9 +77,10 @@ def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> t
             if name == WORDINGS[0]:
                 raise
             continue        # the file has no second wording
-        tasks = {t.task_id: t for t in cases.tasks}
-        found.append(TaskSet(name, tasks_fingerprint(cases.tasks), tasks, cases.version or None, suite=SUITE))
-    return tuple(found)
+        tasks, hash_ = {t.task_id: t for t in cases.tasks}, tasks_fingerprint(cases.tasks)
+        called = name if own is None else own if name == WORDINGS[0] else f"{own}.{name}"
+        found.setdefault(hash_, TaskSet(called, hash_, tasks, cases.version or None, suite=SUITE))
+    return tuple(found.values())
 
 
 def _versions(every: Sequence[Task], version: str | None) -> Iterator[tuple[Sequence[Task], str | None]]:

@@ -15,9 +15,9 @@ from infranode_eval.reports.comparison import LEVEL, Paired, p_text, paired
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.sections import Group, group_of
 from infranode_eval.tables import ABSENT, Column, Section, Table
-from lm_eval_task.cases import SUFFIX
+from lm_eval_task.cases import SETS, SUFFIX
 
-BOTH, FIRST, SECOND = "all", "original", "paraphrase"
+FIRST, SECOND, BOTH = SETS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,28 +61,32 @@ def wordings_of(summaries: Iterable[Summary]) -> list[Wordings]:
     """One for each model that was asked both; programs, which do not read, are left out. In the order of paths."""
     asked = sorted((s for s in summaries if s.run.suite == SUITE and s.tally is not None and not s.run.baseline
                     and s.run.arm is None), key=lambda s: s.run.path)
-    found = [one for s in asked if _name(s) == BOTH for one in _paired((s,), *_halves(s))]
+    found = [one for s in asked if _named(s)[1] == BOTH for one in _paired((s,), *_halves(s))]
     originals: dict[Any, Summary] = {}
     for summary in asked:
-        if _name(summary) == FIRST:
+        if _named(summary)[1] == FIRST:
             originals.setdefault(_family(summary), summary)
     for summary in asked:
         first = originals.get(_family(summary))
-        if _name(summary) == SECOND and first is not None:
+        if _named(summary)[1] == SECOND and first is not None:
             found += _paired((first, summary), _shares(first), _shares(summary))
     return found
 
 
-def _name(summary: Summary) -> str:
-    """The set's name without a remark behind it."""
-    return (summary.dataset or "").partition(" (")[0]
+def _named(summary: Summary) -> tuple[str, str]:
+    """(whose cases, which wording): ("", "original"), or ("faelle", "paraphrase") of a user's own faelle.jsonl."""
+    name = (summary.dataset or "").partition(" (")[0]
+    if name in SETS:
+        return "", name
+    stem, _, which = name.rpartition(".")
+    return (stem, which) if stem and which in SETS else (name, FIRST)
 
 
 def _family(summary: Summary) -> tuple[Any, ...]:
     """What runs over the two wordings have in common: everything but the set and what follows from it."""
     run = summary.run
     group = group_of(summary)._replace(dataset="", tasks="", count=0)
-    return group, run.model, run.backend, run.harness
+    return group, _named(summary)[0], run.model, run.backend, run.harness
 
 
 def _shares(summary: Summary) -> dict[str, float]:

@@ -75,10 +75,13 @@ def test_a_failure_counts_as_not_solved() -> None:
     assert found.lost == ["S4-1"]
 
 
-def test_a_user_s_own_cases_are_paired_by_the_name_of_their_set() -> None:
-    """Their file need not be there: the result says which set it is."""
-    runs = [summary(sets=()), summary(MISSED, which="paraphrase", sets=())]
-    assert [s.dataset for s in runs] == ["original", "paraphrase"] and len(wordings_of(runs)) == 1
+@pytest.mark.parametrize("first, second, pairs", [
+    ("original", "paraphrase", 1), ("faelle", "faelle.paraphrase", 1), ("faelle", "paraphrase", 0),
+    ("original", "faelle.paraphrase", 0), ("a.b", "a.b.paraphrase", 1), ("faelle.paraphrase", "faelle.paraphrase", 0),
+])
+def test_cases_that_are_not_there_are_paired_by_the_name_of_their_set(first, second, pairs) -> None:
+    runs = [summary(sets=(), set=first), summary(MISSED, sets=(), set=second, path="b.json")]
+    assert len(wordings_of(runs)) == pairs
 
 
 def test_programs_get_the_same() -> None:
