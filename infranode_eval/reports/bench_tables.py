@@ -257,7 +257,7 @@ def _columns(first: str, *headers: str) -> tuple[Column, ...]:
 def help_sentence(found: Comparison) -> str:
     """Did the fine-tune (or whatever lies between the two runs) help? In words, with what must not be overlooked."""
     gained, lost = len(found.gained), len(found.lost)
-    counted = f"{gained} cases gained, {lost} lost"
+    counted = f"{gained} case{'' if gained == 1 else 's'} gained, {lost} lost"
     more = found.whole.second - found.whole.first
     if not gained and not lost:
         said = "not that it shows: both solve the same cases"
