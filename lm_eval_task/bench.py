@@ -16,7 +16,7 @@ from lm_eval_task.cases import SILENT, STAGES, offered, sets_of, steps_of
 from lm_eval_task.decode import decode_all
 from lm_eval_task.jsoncalls import read_arguments
 from lm_eval_task.match import Policy, bench_policy, calls_equal, form_notes, pairing, same_text_equal
-from lm_eval_task.metrics import ability, filtered, mean, score_reading
+from lm_eval_task.metrics import FILTERED, ability, is_filtered, mean, score_reading
 from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import Call, Reading, Reply, Score, Task
 from lm_eval_task.shapes import parts_of
@@ -32,9 +32,8 @@ def score_case(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt", z
     """
     tools = offered(task, tools)
     reading = calls_from_message(reply.message, tools, mode, reply.finish_reason, several=True)
-    failure = filtered(reply, reading)
-    if failure is not None:
-        return failure
+    if is_filtered(reply, reading):
+        return FILTERED
     steps, policy = steps_of(task), bench_policy(zone, sets_of(task))
     fit = _fit(reading.calls or (), steps, tools, policy)
     score = score_reading(replace(task, expected=fit.golds, accept=()), reading, tools, policy)
@@ -106,7 +105,7 @@ def _by_the_original(message: Mapping[str, Any], reading: Reading, steps: Steps,
 def _raw_calls(message: Mapping[str, Any], reading: Reading) -> tuple[list[tuple[str, Any]], bool]:
     """(name, arguments) as the original saw them: of a native call whatever stands there, an object or not."""
     entries = [entry for entry in parts_of(message).entries if entry.name]
-    if not reading.broken or not entries:
+    if reading.broken_name is None or not entries:
         return [(call.name, call.arguments) for call in reading.calls or ()], reading.broken
     calls: list[tuple[str, Any]] = []
     for entry in entries:

@@ -40,14 +40,17 @@ POLICIES = ("not_covered", "city_outside")
 def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") -> Score:
     """The verdict on one reply. Never raises; an empty reply is the failure `empty_reply`, not a silence."""
     reading = calls_from_message(reply.message, tools, mode, reply.finish_reason)
-    return filtered(reply, reading) or score_reading(task, reading, tools)
+    if is_filtered(reply, reading):
+        return FILTERED
+    return score_reading(task, reading, tools)
 
 
-def filtered(reply: Reply, reading: Reading) -> Score | None:
-    """The failure of a reply of which the provider's content filter left nothing; None for every other reply."""
-    if reply.finish_reason == "content_filter" and not reading.attempted and not reading.text:
-        return Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
-    return None
+FILTERED = Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
+
+
+def is_filtered(reply: Reply, reading: Reading) -> bool:
+    """Did the provider's content filter leave nothing of the reply?"""
+    return reply.finish_reason == "content_filter" and not reading.attempted and not reading.text
 
 
 def score_reading(task: Task, reading: Reading, tools: Toolset, policy: Policy = MAIN) -> Score:

@@ -222,7 +222,7 @@ class Score:
     """The verdict on one reply. In a failure row (no answer was obtained) every match is None.
 
     outcome: one label of the specification's table; sub: sub-code of wrong_args; why: one sentence for people.
-    details: what a suite counts beside the matches, by name; it joins the row.
+    details: what a suite counts beside the matches, by name; it joins the row (and stays out of the hash).
     """
 
     outcome: str
@@ -237,7 +237,7 @@ class Score:
     datum_match: bool | None = None
     lenient_call_match: bool | None = None
     calls: tuple[Call, ...] | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
     def failure(cls, outcome: str, why: str, sub: str | None = None) -> Score:
