@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own, for single tasks.jsonl")
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own, for single tools.json")
     p.add_argument("--set", dest="which", metavar="S",
-                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase or all")
+                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
     p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
