@@ -51,8 +51,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: prompt")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
                                                                "object with model and other flags (base_url …)")
-    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own, for single tasks.jsonl")
-    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own, for single tools.json")
+    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
+    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
     p.add_argument("--set", dest="which", metavar="S",
                    help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
