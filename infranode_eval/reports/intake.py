@@ -12,7 +12,7 @@ from infranode_eval.reports.archive import Run, find_results, is_harness_output,
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, case_sets, known_sets, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file
 
@@ -29,12 +29,20 @@ def result_files(paths: Sequence[str], needed: bool = True) -> tuple[Path, ...]:
     return files
 
 
-def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say) -> tuple[TaskSet, ...]:
-    """The known sets of every file; without the project's own tasks.jsonl results are shown all the same."""
+def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
+              cases: Sequence[str] = ()) -> tuple[TaskSet, ...]:
+    """The known sets of every file; without the project's own tasks.jsonl results are shown all the same.
+
+    cases: files of bench cases for these tools, besides the bench's own; where only they are named, the tools are
+    theirs and do not fit tasks.jsonl.
+    """
+    benches = (*case_sets(), *(known for path in cases for known in case_sets(path, tools)))
+    if cases and not paths:
+        return benches
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
-        return ()
-    return tuple(known for path in paths or [None] for known in known_sets(tools, path))
+        return benches
+    return (*(known for path in paths or [None] for known in known_sets(tools, path)), *benches)
 
 
 def read_each(files: Iterable[Path], read: Callable[[Path], list[Found]], say: Say) -> tuple[list[Found], list[str]]:
