@@ -327,7 +327,7 @@ def gate(options: argparse.Namespace) -> int:
 def rescore_files(options: argparse.Namespace) -> int:
     """Print what the current scorer changes, write it if asked to; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = tuple(known for path in options.tasks or [None] for known in known_sets(tools, path))
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     found: list[Rescoring] = []
     refused = 0
     for file in _files(options):
