@@ -245,6 +245,9 @@ def check_together(args: argparse.Namespace) -> None:
                          f"{'--model' if args.model else '--out'}")
     if args.ask is not None and (args.models is not None or args.dry_run):
         raise UsageError(f"--ask and {'--dry-run' if args.dry_run else '--models'} exclude each other")
+    for name in ("ask", "models", "dry_run"):
+        if args.init is not None and getattr(args, name):
+            raise UsageError(f"--init and --{name.replace('_', '-')} exclude each other")
     if (args.price_in is None) != (args.price_out is None):
         raise UsageError("--price-in and --price-out go together, both per million tokens")
 
