@@ -106,7 +106,7 @@ def _by_the_original(message: Mapping[str, Any], reading: Reading, steps: Steps,
 def _raw_calls(message: Mapping[str, Any], reading: Reading) -> tuple[list[tuple[str, Any]], bool]:
     """(name, arguments) as the original saw them: of a native call whatever stands there, an object or not."""
     entries = [entry for entry in parts_of(message).entries if entry.name]
-    if not reading.broken or not entries:
+    if reading.broken_name is None or not entries:
         return [(call.name, call.arguments) for call in reading.calls or ()], reading.broken
     calls: list[tuple[str, Any]] = []
     for entry in entries:

@@ -18,7 +18,7 @@ SYSTEM = ("Du erledigst Aufträge mit Werkzeugen. Sind mehrere Aufrufe nötig, g
 
 RULES = (
     "Antworte nur mit dem Aufruf als JSON-Objekt, ohne weiteren Text:\n"
-    '{"name": "<Werkzeug>", "arguments": {"<Parameter>": "<Wert>"}}\n'
+    '{"name": "<Werkzeug>", "arguments": {"<Parameter>": <Wert>}}\n'
     "Sind mehrere Aufrufe nötig, antworte mit einer JSON-Liste aller dieser Objekte. "
     "Passt kein Werkzeug, antworte mit einem kurzen Satz ohne JSON."
 )

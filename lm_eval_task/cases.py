@@ -14,7 +14,7 @@ from typing import Any
 
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, read_json_lines
-from lm_eval_task.schema import ZONE, misfit
+from lm_eval_task.schema import ZONE, misfit, properties_of
 from lm_eval_task.tools import Tool, Toolset, data_file, read_tools
 
 SETS = ("original", "paraphrase", "all")
@@ -86,7 +86,12 @@ def steps_of(task: Task) -> tuple[tuple[Call, ...], ...]:
 
 def sets_of(task: Task) -> frozenset[tuple[str, ...]]:
     """The paths of `menge`, as match.Policy takes them."""
-    return frozenset(tuple(pointer[1:].split("/")) for pointer in task.extra.get("menge", ()))
+    return frozenset(tuple(_path_of(pointer)) for pointer in task.extra.get("menge", ()))
+
+
+def _path_of(pointer: str) -> list[str]:
+    """The names in a JSON pointer; "*" stands for every item of an array."""
+    return [name.replace("~1", "/").replace("~0", "~") for name in pointer[1:].split("/")]
 
 
 def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
@@ -216,7 +221,7 @@ def _check_sets(row: Mapping[str, Any], calls: Sequence[Call], tools: Toolset, w
         return
     _check_words(row, "menge", where)
     for index, pointer in enumerate(row["menge"]):
-        path = pointer[1:].split("/")
+        path = _path_of(pointer)
         if not pointer.startswith("/") or not any(_leads_to_array(tools.by_name[c.name].parameters, path)
                                                   for c in calls):
             raise DataError(f'{where}: "menge"[{index}] must point to an array among the arguments, such as '
@@ -225,7 +230,7 @@ def _check_sets(row: Mapping[str, Any], calls: Sequence[Call], tools: Toolset, w
 
 def _leads_to_array(schema: Mapping[str, Any], path: Sequence[str]) -> bool:
     for name in path:
-        inner = schema.get("items") if name == "*" else schema.get("properties", {}).get(name)
+        inner = schema.get("items") if name == "*" else properties_of(schema).get(name)
         if not isinstance(inner, dict):
             return False
         schema = inner

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_task.german import means
 from lm_eval_task.records import Call
-from lm_eval_task.schema import branch_of, instant_of
+from lm_eval_task.schema import branch_of, instant_of, properties_of, required_of
 from lm_eval_task.tools import COMPARE_RESOURCES, EVA, POI_TYPES, SLUG_REFUSED, Tool, Toolset, type_allowed
 
 Equality = Callable[[Any, Any], bool]
@@ -225,15 +225,14 @@ class _Comparison(NamedTuple):
             read = self.policy.spelled.get(kind, _nothing)(actual.strip())
             if read is None or not self.policy.types.get(kind, json_equal)(read, expected):
                 return False
-            self.notes.append(f'{".".join(path)}: the text {_show(json.dumps(actual, ensure_ascii=False))} for a '
-                              f"{kind}")
+            self.notes.append(f'{".".join(path)}: text {_show(json.dumps(actual, ensure_ascii=False))} for {kind}')
             return True
         equality = self.policy.formats.get(schema.get("format")) if kind == "string" else None
         return (equality or self.policy.types.get(kind, json_equal))(actual, expected)
 
     def _objects_equal(self, schema: Mapping[str, Any], actual: Mapping[str, Any], expected: Mapping[str, Any],
                        path: tuple[str, ...]) -> bool:
-        properties, required = schema.get("properties", {}), schema.get("required", ())
+        properties, required = properties_of(schema), required_of(schema)
         actual, expected = _telling(properties, required, actual), _telling(properties, required, expected)
         return actual.keys() == expected.keys() and all(
             self.equal(properties.get(key, {}), actual[key], value, (*path, key)) for key, value in expected.items())

@@ -23,6 +23,18 @@ def branch_of(schema: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
     return schema
 
 
+def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The schemas of an object's entries by name; empty where there are none."""
+    found = schema.get("properties")
+    return {name: inner for name, inner in found.items() if isinstance(inner, dict)} if isinstance(found, dict) else {}
+
+
+def required_of(schema: Mapping[str, Any]) -> list[str]:
+    """The names of the entries that an object must have."""
+    found = schema.get("required")
+    return found if isinstance(found, list) else []
+
+
 _INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
                       r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))?")
 ZONE = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")
@@ -38,6 +50,8 @@ def instant_of(text: str, zone: str = "") -> datetime | None:
         return None
     day, hour, minute, second, fraction, zulu, sign, hours, minutes = match.groups()
     offset = timezone.utc if zulu else _offset(sign, hours, minutes) if sign else _zone(zone)
+    if sign and offset is None:
+        return None
     try:
         start = datetime.combine(date.fromisoformat(day), datetime.min.time(), offset)
         return start.replace(hour=int(hour), minute=int(minute), second=int(second or 0),
@@ -87,10 +101,11 @@ def _misfits(schema: Mapping[str, Any], value: Any, path: str) -> Iterator[str]:
         yield f"{where}must be of type {_types(schema)}, found {_show(value)}"
         return
     for keyword in ("anyOf", "oneOf"):
-        branches = [b for b in schema.get(keyword) or () if isinstance(b, dict)]
+        branches = schema.get(keyword)
+        branches = [b for b in branches if isinstance(b, dict)] if isinstance(branches, list) else []
         if branches and all(misfit(branch, value, path) for branch in branches):
             yield f"{where}{_show(value)} fits none of {keyword}"
-    if "enum" in schema and not any(_same(value, allowed) for allowed in schema["enum"]):
+    if isinstance(schema.get("enum"), list) and not any(_same(value, allowed) for allowed in schema["enum"]):
         yield f"{where}must be one of {', '.join(map(_show, schema['enum']))}, found {_show(value)}"
     if "const" in schema and not _same(value, schema["const"]):
         yield f"{where}must be {_show(schema['const'])}, found {_show(value)}"
@@ -136,8 +151,8 @@ def _array_misfits(schema: Mapping[str, Any], value: list[Any], path: str, where
 
 
 def _object_misfits(schema: Mapping[str, Any], value: Mapping[str, Any], path: str, where: str) -> Iterator[str]:
-    properties = schema.get("properties", {})
-    for name in schema.get("required", ()):
+    properties = properties_of(schema)
+    for name in required_of(schema):
         if name not in value:
             yield f"{where}{name} is missing"
     if schema.get("additionalProperties") is False:
@@ -146,7 +161,7 @@ def _object_misfits(schema: Mapping[str, Any], value: Mapping[str, Any], path: s
                 yield f"{where}there is no {name}; it has {', '.join(properties) or 'no parameter'}"
     yield from _bounds(schema, len(value), where, "Properties", "entries")
     for name, item in value.items():
-        if isinstance(properties.get(name), dict):
+        if name in properties:
             yield from _misfits(properties[name], item, f"{path}.{name}" if path else name)
 
 
