@@ -5,6 +5,8 @@
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME [--mode native]
   python3 run_eval.py --backend anthropic --model NAME --mode native --dry-run         tokens, price, one request
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME --ask "Wie ist das Wetter in Köln?"
+  python3 run_eval.py --suite bench --base-url http://127.0.0.1:8000/v1 --model NAME     42 cases in five stages
+  python3 run_eval.py --suite bench --init DIR              a starter for cases and tools of your own
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
