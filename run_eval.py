@@ -5,6 +5,8 @@
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME [--mode native]
   python3 run_eval.py --backend anthropic --model NAME --mode native --dry-run         tokens, price, one request
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME --ask "Wie ist das Wetter in Köln?"
+  python3 run_eval.py --suite bench --base-url http://127.0.0.1:8000/v1 --model NAME     42 cases in five stages
+  python3 run_eval.py --suite bench --init DIR              a starter for cases and tools of your own
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -51,10 +53,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: prompt")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
                                                                "object with model and other flags (base_url …)")
-    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own, for single tasks.jsonl")
-    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own, for single tools.json")
+    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
+    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
     p.add_argument("--set", dest="which", metavar="S",
-                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase or all")
+                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
     p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
@@ -245,6 +247,9 @@ def check_together(args: argparse.Namespace) -> None:
                          f"{'--model' if args.model else '--out'}")
     if args.ask is not None and (args.models is not None or args.dry_run):
         raise UsageError(f"--ask and {'--dry-run' if args.dry_run else '--models'} exclude each other")
+    for name in ("ask", "models", "dry_run"):
+        if args.init is not None and getattr(args, name):
+            raise UsageError(f"--init and --{name.replace('_', '-')} exclude each other")
     if (args.price_in is None) != (args.price_out is None):
         raise UsageError("--price-in and --price-out go together, both per million tokens")
 

@@ -221,7 +221,7 @@ def _judged(task: Task, variant: BenchVariant, cases: Cases) -> Score:
 
 
 def check_case(task: Task, variant: BenchVariant, score: Score, must_succeed: bool) -> None:
-    """Raise Surprise unless the case succeeds or fails as it must, and under the original's rule as the variant says."""
+    """Raise Surprise unless the case succeeds or fails as it must, also under the original's rule."""
     strict = bool(score.details.get("streng_match"))
     if bool(score.call_match) is must_succeed and variant.strict in (None, strict):
         return
@@ -237,8 +237,8 @@ def bench_line(name: str, mode: str, wanted: int, cases: Cases, scene: Scene) ->
     setup = Setup.of(mode, cases.tools, Sampling(bench.MAX_TOKENS), bench.offering(cases.tasks, cases.tools), scene)
     solved = [task.task_id for task in cases.tasks if _solves(name, task, setup)]
     if len(solved) != wanted:
-        raise Surprise(f"surprise: baseline {name} solves {len(solved)} of {len(cases.tasks)} cases ({mode} mode), must "
-                       f"solve {wanted}: {', '.join(solved) or 'none'}")
+        raise Surprise(f"surprise: baseline {name} solves {len(solved)} of {len(cases.tasks)} cases ({mode} mode), "
+                       f"must solve {wanted}: {', '.join(solved) or 'none'}")
     return f"{len(solved):8,}  of {len(cases.tasks):,} right: bench, baseline {name}, {mode} mode"
 
 

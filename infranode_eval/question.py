@@ -20,7 +20,7 @@ def ask(plan: Plan, question: str) -> Iterator[str]:
     Raise UsageError for a provider that answers tasks only.
     """
     suite = open_suite(plan.suite)
-    plan = plan.of(suite)
+    plan = plan.for_suite(suite)
     setup = setup_of(plan, suite, suite.read_tools(plan.tools)).for_task("", question)
     provider = provider_of(plan, setup.tools)
     if isinstance(provider, TaskReader):

@@ -66,7 +66,7 @@ class Plan:
     arm_seed: int = SEED
     strict: bool = False
 
-    def of(self, suite: Suite) -> Plan:
+    def for_suite(self, suite: Suite) -> Plan:
         """The plan with the suite's own baseline and set where none is named. Raise UsageError for what it lacks."""
         if not suite.TAKES_ARMS and (self.arm is not None or self.shuffle is not None):
             raise UsageError(f"suite {self.suite} has no arms; leave out "
@@ -92,7 +92,7 @@ class Prepared:
 def prepared(plan: Plan) -> Prepared:
     """Raise UsageError or DataError for a plan that cannot be played."""
     suite = open_suite(plan.suite)
-    plan = plan.of(suite)
+    plan = plan.for_suite(suite)
     tools = suite.read_tools(plan.tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
     setup = setup_of(plan, suite, tools, tasks)

@@ -1,4 +1,4 @@
-"""The self-test's replies for the suite bench: every kind that the specification names is made, and means what it says."""
+"""The self-test's replies for the suite bench: every kind that the specification names is made, and judged so."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from lm_eval_task.cases import read_cases
 from lm_eval_task.records import Call, Task
 
 CASES = read_cases()
-BY_ID = {task.task_id: task for task in CASES.tasks}
 ZONE = CASES.zone
 ROOMS = Task("rooms", "?", (Call("list_rooms", {"min_seats": 6, "projector": False}),), category="S2")
 BOOK = Task("book", "?", (Call("book_room", {"room": "Café am Hof", "start": "2026-04-17T14:00:00",
@@ -75,7 +74,7 @@ def test_an_order_that_does_not_count_may_be_another_one() -> None:
 def test_what_fulfils_a_step_too_is_no_failure() -> None:
     other: Mapping[str, Any] = {"name": "list_rooms", "arguments": {"min_seats": 1}}
     task = Task("t", "?", (Call("list_rooms"),), category="S1", extra={"oder": [[other]]})
-    assert [v.calls for v in made(task, successes) if v.kind == "another right call"][0] == (Call.from_json(other),)
+    assert next(v.calls for v in made(task, successes) if v.kind == "another right call") == (Call.from_json(other),)
     only = Task("t", "?", (Call("list_rooms", {"min_seats": 1, "projector": True}),), category="S2",
                 extra={"oder": [[other]]})
     assert all(v.calls != (Call.from_json(other),) for v in made(only, failures))

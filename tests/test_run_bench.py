@@ -131,7 +131,7 @@ def test_a_case_sends_the_tools_that_it_offers_and_room_for_several_calls(mode: 
             [json.loads(line)["name"] for line in lines]
         assert shown == offered
         assert request.body["max_tokens"] == 512
-        assert request.body.get("parallel_tool_calls", True) is True
+        assert request.body.get("parallel_tool_calls") is (True if mode == "native" else None)
 
 
 @pytest.mark.parametrize(("flags", "reaction", "shown"), [
@@ -276,6 +276,7 @@ BAD = [
     (["--suite", "bench", "--shuffle-tools", "1"], "leave out --shuffle-tools", "its old name"),
     (["--streng"], "suite single has one rule only; leave out --streng", "the rule of the bench"),
     (["--init", "neu"], "suite single has no starter", "a starter of the main suite"),
+    (["--suite", "bench", "--init", "neu", "--dry-run"], "--init and --dry-run exclude each other", "two jobs"),
     (["--suite", "bench", "--init", "datei.txt"], "datei.txt is not an empty folder", "a file as folder"),
     (["--suite", "bench", "--init", "datei.txt/neu"], "cannot be written", "a file as parent"),
     (["--suite", "bench", "--cases", "nirgends.jsonl"], "nirgends.jsonl: cannot be read", "no such file"),

@@ -64,7 +64,8 @@ class Oracle:
 
     deterministic = True
 
-    def __init__(self, setup: str, steps: int | None = None, task: Task | None = None) -> None:
+    def __init__(self, setup: str = "baseline: replays the expected calls", steps: int | None = None,
+                 task: Task | None = None) -> None:
         self.setup = setup
         self._steps, self._task = steps, task
 
@@ -252,6 +253,6 @@ PROGRAMS: Mapping[str, tuple[Callable[[Toolset], Program], str]] = {
     "always_calls": (_always_calls, "baseline: always the first tool offered, made-up values"),
 }
 REPLAYS: Mapping[str, Oracle] = {
-    "oracle": Oracle("baseline: replays the expected calls"),
+    "oracle": Oracle(),
     "first_step_only": Oracle("baseline: replays the first expected call only, as a server without parallel calls", 1),
 }

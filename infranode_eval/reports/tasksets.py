@@ -29,7 +29,7 @@ class TaskSet:
 
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
-    suite: which suite asks them; of a bench also its tools and the offset of its local times.
+    suite: which suite asks them.
     """
 
     name: str
@@ -38,8 +38,6 @@ class TaskSet:
     version: str | None = None
     buckets: Mapping[str, str] = field(default_factory=dict)
     suite: str = MAIN_SUITE
-    tools: Toolset | None = None
-    zone: str = ""
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -81,8 +79,7 @@ def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> t
             continue        # the file has no second wording
         tasks, hash_ = {t.task_id: t for t in cases.tasks}, tasks_fingerprint(cases.tasks)
         called = name if own is None else own if name == WORDINGS[0] else f"{own}.{name}"
-        found.setdefault(hash_, TaskSet(called, hash_, tasks, cases.version or None, suite=SUITE,
-                                        tools=cases.tools, zone=cases.zone))
+        found.setdefault(hash_, TaskSet(called, hash_, tasks, cases.version or None, suite=SUITE))
     return tuple(found.values())
 
 

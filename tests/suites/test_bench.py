@@ -160,7 +160,7 @@ def fixture_result(strict: bool = False, failed: str | None = None) -> dict[str,
 
 
 def test_the_numbers_of_the_fixture_are_printed_with_their_intervals() -> None:
-    assert list(bench.summary(fixture_result())) == """\
+    assert "\n".join(bench.summary(fixture_result())) == """\
 auftraege_gelungen      40/42 = 95.2 % [84.2, 98.7]
 streng                  40/42 = 95.2 % [84.2, 98.7]
 formkorrekt             28/28 = 100.0 % [87.9, 100.0]
@@ -172,7 +172,7 @@ S1 the right one of few tools   8/8
 S2 one call, exact arguments    11/12
 S3 several calls                8/8   first_step_only 0
 S4 nothing fits                 6/6
-S5 a value is missing           7/8   of 7 silent: asked 0, asked_right 0, claims_done 0""".split("\n")
+S5 a value is missing           7/8   of 7 silent: asked 0, asked_right 0, claims_done 0"""
 
 
 def test_the_original_rule_goes_first_where_it_leads() -> None:
