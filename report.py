@@ -60,6 +60,7 @@ from infranode_eval.reports.intake import (
     runs_of,
     summaries_of,
     task_sets,
+    tools_of,
 )
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.page import html_page, page_path, write_page
@@ -69,7 +70,7 @@ from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
-from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
+from infranode_eval.reports.tasksets import NAMES, WORDINGS, TaskSet, known_sets
 from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
 from infranode_eval.tables import FORMATS, render
@@ -84,7 +85,7 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
     described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
                                                                   "per run and category, outcome, repeat, variant, …")
-    described.add_argument("--set", choices=NAMES, help="only runs over this set")
+    described.add_argument("--set", choices=(*NAMES, *WORDINGS[:2]), help="only runs over this set")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
     described.add_argument("--cases", metavar="FILE", action="append", default=[],
@@ -295,7 +296,7 @@ def show_confusion(options: argparse.Namespace) -> int:
     """Print a matrix for each run; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say, options.cases)
-    found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools))
+    found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools_of(run, tools)))
                                                                for run in runs_of(file, tools)], _say)
     if options.format == "json":
         show(json_text([{"model": run.model, "path": run.path, "confusion": matrix} for run, matrix in found]))
@@ -303,7 +304,7 @@ def show_confusion(options: argparse.Namespace) -> int:
         show(csv_text([line for run, matrix in found for line in confusion_lines(run, matrix)],
                       ("model", "path", "gold", "called", "rows")))
     elif found:
-        show(render([confusion_section(run, matrix, tools) for run, matrix in found], options.format))
+        show(render([confusion_section(run, matrix, tools_of(run, tools)) for run, matrix in found], options.format))
     return 1 if left_out else 0
 
 

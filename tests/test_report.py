@@ -401,3 +401,20 @@ def test_own_cases_need_not_be_there_to_be_shown(report, own_bench):
     done = report("results")
     assert done.returncode == 0, done.stderr
     assert "bench, faelle (so named by the file)" in done.stdout and "5/5 = 100.0" in done.stdout
+
+
+STORED = ROOT / "results" / "bench"
+
+
+@pytest.mark.parametrize("arguments, said, why", [
+    (["--set", "paraphrase"], "bench, paraphrase: mode prompt", "the wordings are sets"),
+    (["--confusion"], "called in no row: no tool", "the bench has tools of its own"),
+    (["--rescore"], "Nothing changed", "the stored baselines are what the scorer says"),
+    (["--format", "csv", "--table", "stages"], "oracle", "one row per run and stage"),
+    (["--gate", "failed<=0"], "10 runs keep failed<=0", "gates hold for a bench, too"),
+])
+def test_the_stored_bench_runs_in_every_view(report, arguments, said, why):
+    done = report(*arguments, STORED, tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout, why
+    assert "air_quality" not in done.stdout, "that is a tool of another suite"

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from infranode_eval.reports.archive import Run, find_results, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
 from infranode_eval.reports.tasksets import TaskSet, case_sets, known_sets, set_of
 from lm_eval_task.errors import DataError
-from lm_eval_task.tools import Toolset, data_file
+from lm_eval_task.tools import Toolset, data_file, read_tools
 
 RESULTS = "results"
 Found = TypeVar("Found")
@@ -75,6 +76,14 @@ def runs_of(path: Path, tools: Toolset) -> list[Run]:
     """The runs of one file with their rows. Raise DataError for a broken file."""
     value = read_json(path)
     return runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path, tools)]
+
+
+def tools_of(run: Run, tools: Toolset) -> Toolset:
+    """The tools that a run was offered: the bench's own where it is one over these, else those at hand."""
+    if run.suite != SUITE or run.hashes.get("tools") == tools.fingerprint:
+        return tools
+    own = read_tools(data_file("bench_tools.json"))
+    return own if run.hashes.get("tools") == own.fingerprint else tools
 
 
 def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:
