@@ -83,8 +83,8 @@ class Bench:
 
     stages: those that occur, in order. silence: of S5; first_step_only: rows of S3 whose only call is a right one; both
     None without such a stage. notes: form notes with the ids of their cases. missed: ids of cases that some repeat does
-    not solve; forms: ids whose verdict the original's rule turns around. streng_leads: the run was asked to put that
-    rule first. steps: expected calls of S1–S3 in one pass over the cases.
+    not solve; turned: ids of those that the original's rule judges otherwise. streng_leads: the run was asked to put
+    that rule first. steps: expected calls of S1–S3 in one pass over the cases. tests: what a case tests, if known.
     """
 
     numbers: Numbers

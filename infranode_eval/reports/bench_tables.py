@@ -16,13 +16,12 @@ from infranode_eval.reports.bench import (
     metrics_of,
     policies_of,
 )
-from infranode_eval.reports.comparison import LEVEL, Comparison, p_text
+from infranode_eval.reports.comparison import DISCORDANT, LEVEL, Comparison, p_text
 from infranode_eval.reports.figures import Summary
 from infranode_eval.statistics import mcnemar_exact, smallest_detectable_difference, wilson
 from infranode_eval.tables import ABSENT, Column, Table, limits, percent, share
 from lm_eval_task.cases import SILENT
 
-DISCORDANT = (0.12, 0.25)
 NOISE = "two cases more or less are noise"
 _NAMED = 12             # names in one cell
 _FIVE = ("formkorrekt", "richtig_je_schritt", "auftraege_gelungen", "schritte_je_auftrag", "stillgehalten")
@@ -268,7 +267,14 @@ def help_sentence(found: Comparison) -> str:
         least = least_gain(found.n)
         needed = f"; {least} gained and none lost would be enough" if least else ""
         said = f"that cannot be told from {found.n} cases: {counted} ({p_text(found.p)}, {found.test}){needed}; {NOISE}"
-    return f"Did it help? {said[0].upper()}{said[1:]}.{_silence_lost(found)}"
+    return f"Did it help? {said[0].upper()}{said[1:]}.{_silence_lost(found)}{_unanswered(found)}"
+
+
+def _unanswered(found: Comparison) -> str:
+    """A failure counts as not solved, and a fine-tune cannot help against one."""
+    open_cases = found.n - found.answered.n
+    return f" {open_cases} of the cases have no answer in one of the runs: ask again first (run_eval.py --resume)." \
+        if open_cases else ""
 
 
 def _silence_lost(found: Comparison) -> str:

@@ -26,6 +26,7 @@ from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
 
 LEVEL = 0.05
+DISCORDANT = (0.12, 0.25)   # shares of tasks that only one of two runs solves: similar runs, unlike runs
 
 
 @dataclass(frozen=True, slots=True)

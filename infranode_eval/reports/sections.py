@@ -15,6 +15,7 @@ from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
 from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_leads
+from infranode_eval.reports.comparison import DISCORDANT
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
@@ -23,8 +24,6 @@ from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, 
 from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
-
-DISCORDANT = (0.12, 0.25)   # shares of tasks that only one of two runs solves: similar runs, unlike runs
 
 
 class Group(NamedTuple):

@@ -16,9 +16,12 @@ from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.gates import Gate, broken_gates
 from infranode_eval.reports.ranks import tiers
 from infranode_eval.reports.sections import report_sections
+from infranode_eval.reports.tasksets import case_sets
 from infranode_eval.tables import render
+from lm_eval_task.bench import aggregate_cases, score_case
+from lm_eval_task.cases import read_cases
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import Reply
+from lm_eval_task.records import Reply, Score, tasks_fingerprint
 from tests.reports.bench_runs import BY_ID, CASES, called, failure, fixture, result, right, summary, wrong
 
 NAMES = ("formkorrekt", "richtig_je_schritt", "auftraege_gelungen", "schritte_je_auftrag", "stillgehalten", "streng")
@@ -249,3 +252,33 @@ def test_csv_has_a_row_for_each_run_or_stage(table, rows, column, value) -> None
 def test_the_main_suite_has_no_lines_in_the_tables_of_the_bench(table, make_result, answer) -> None:
     main = summarise(run_from_json(make_result(lambda t: Reply.from_text(answer(t))), "main.json"))
     assert report_csv([main], table).startswith("model,path") and report_csv([main], table).count("\n") == 1
+
+
+# --- beside the scorer ------------------------------------------------------------------------------------------------
+
+def replies(case):
+    """Every kind of reply to a case, right, half right, silent, broken and none at all."""
+    calls = [call.to_json() for call in case.expected]
+    texts = [json.dumps(calls) if calls else "Das geht leider nicht.", json.dumps(calls[:1]) if calls else "[{",
+             "Erledigt, ich habe den Termin eingetragen.", "Welche Nummer soll es sein, und wann?",
+             '{"name": "list_rooms", "arguments": {"min_seats": "3"}}', '{"name": "delete_contact", "arguments": [']
+    return [*map(Reply.from_text, texts), Score.failure("infra_error", "timed out")]
+
+
+@pytest.mark.parametrize("shift", range(7))
+def test_the_report_counts_as_the_scorer_does(shift) -> None:
+    cases = read_cases()
+    pairs, rows = [], []
+    for number, case in enumerate(cases.tasks):
+        given = replies(case)[(number + shift) % 7]
+        score = given if isinstance(given, Score) else score_case(case, given, cases.tools, "prompt", cases.zone)
+        pairs.append((case, score))
+        rows.append({"task_id": case.task_id, "category": case.category, "repeat": 1, **score.to_json(),
+                     "reply": None, "error": None})
+    failed = sum(score.failed for _, score in pairs)
+    value = {**result(), "rows": rows, "counts": {"n": 42, "scored": 42 - failed, "failed": failed},
+             "hashes": {"tasks": tasks_fingerprint(cases.tasks)}}
+    found = summarise(run_from_json(value, "a.json"), case_sets())
+    answered = [pair for pair in pairs if not pair[1].failed]
+    for mine, theirs in ((found.strict, aggregate_cases(pairs)), (found.answered, aggregate_cases(answered))):
+        assert {name: mine[name] for name in theirs} == pytest.approx(theirs), "every name of the scorer, and its value"

@@ -12,7 +12,7 @@ from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.export import csv_text
 from infranode_eval.tables import render
-from tests.reports.bench_runs import BY_ID, CASES, called, known, result, right, wrong
+from tests.reports.bench_runs import BY_ID, CASES, called, failure, known, result, right, wrong
 
 CALLS = [case.task_id for case in CASES if case.expected]
 SILENT = [case.task_id for case in CASES if not case.expected]
@@ -50,6 +50,13 @@ def test_a_gain_in_calls_does_not_hide_what_silence_lost() -> None:
     found = compared(CALLS[:12], SILENT[:4])
     assert "Where no call is right (S4, S5) it solves 10 of 14 instead of 14" in answered(found)
     assert "no call is right" not in answered(compared(CALLS[:12], []))
+
+
+def test_a_failure_is_no_gain_to_boast_of() -> None:
+    found = compared({key: failure() for key in CALLS[:8]}, [])
+    assert answered(found).endswith("8 of the cases have no answer in one of the runs: ask again first (run_eval.py "
+                                    "--resume).")
+    assert "no answer" not in answered(compared(CALLS[:8], []))
 
 
 def test_flips_are_named_with_what_they_test_and_both_tests_stand_there() -> None:
