@@ -18,6 +18,7 @@ Usage:
   python3 report.py --gate-against BASE.json --max-drop 0.02 results/a.json
   python3 report.py --html report.html            one page for a browser: ranking, charts, every reply; loads nothing
   python3 report.py --plots DIR                   its charts as SVG and PNG; both need the extra [report]
+  python3 report.py --task S2-9 results/bench         a case of the bench: what it tests, its pitfalls, every reply
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
@@ -59,6 +60,7 @@ from infranode_eval.reports.intake import (
     runs_of,
     summaries_of,
     task_sets,
+    tools_of,
 )
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.page import html_page, page_path, write_page
@@ -68,7 +70,8 @@ from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
-from infranode_eval.reports.tasksets import NAMES, TaskSet, known_sets
+from infranode_eval.reports.tasksets import NAMES, WORDINGS, TaskSet, known_sets
+from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
 from infranode_eval.tables import FORMATS, render
 from infranode_eval.terminal import Parser, complain, show
@@ -82,9 +85,11 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
     described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
                                                                   "per run and category, outcome, repeat, variant, …")
-    described.add_argument("--set", choices=NAMES, help="only runs over this set")
+    described.add_argument("--set", choices=(*NAMES, *WORDINGS[:2]), help="only runs over this set")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
+    described.add_argument("--cases", metavar="FILE", action="append", default=[],
+                           help="bench cases of your own that the results refer to, with their --tools")
     described.add_argument("--tools", metavar="FILE", help="tools that lm-eval's replies are scored with "
                                                            "(default: tools.json)")
     described.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, task by task")
@@ -165,7 +170,8 @@ def report(options: argparse.Namespace) -> int:
     elif options.format == "csv":
         show(report_csv(summaries, options.table or "runs"))
     else:
-        sections = report_sections([s for s in summaries if s.run.arm is None], look) + arms_sections(summaries)
+        sections = report_sections([s for s in summaries if s.run.arm is None], look) \
+            + arms_sections(summaries) + wordings_sections(summaries)
         if options.published:
             sections.append(published_section(read_published()))
         if sections:
@@ -176,7 +182,7 @@ def report(options: argparse.Namespace) -> int:
 def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[str], Look]:
     """(the runs of all files, what was left out and why, what reads their replies once more)."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say)
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     if options.common_rows:
         runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
         summaries, unknown = over_common_rows(runs, sets, tools, options.set)
@@ -211,7 +217,7 @@ def check(options: argparse.Namespace) -> int:
 def draw(options: argparse.Namespace) -> int:
     """Write the page, the pictures or both and print their paths; 1 if a file had to be left out."""
     tools, prices = read_tools(options.tools), read_prices()
-    sets = task_sets(tools, options.tasks, _say)
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     page = page_path(options.html) if options.html else None
     files = _files(options)
 
@@ -239,7 +245,7 @@ def draw(options: argparse.Namespace) -> int:
 def compare_files(options: argparse.Namespace) -> int:
     """Print what the second run solves that the first does not, and the other way round."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say)
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     first, second = (one_run(Path(path), options.set, tools, sets) for path in options.compare)
     found = compare(first, second, sets, options.common)
     if options.format == "json":
@@ -268,7 +274,7 @@ def compare_with_sealed(options: argparse.Namespace) -> int:
 def show_task(options: argparse.Namespace) -> int:
     """Print one task and every reply to it; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say)
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     found, left_out = read_each(_files(options), lambda file: [cases_of(file, options.task, sets, tools)], _say)
     cases: list[Case] = [case for inside, _ in found for case in inside]
     if not cases:
@@ -292,8 +298,8 @@ def show_items(options: argparse.Namespace) -> int:
 def show_confusion(options: argparse.Namespace) -> int:
     """Print a matrix for each run; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say)
-    found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools))
+    sets = task_sets(tools, options.tasks, _say, options.cases)
+    found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools_of(run, tools)))
                                                                for run in runs_of(file, tools)], _say)
     if options.format == "json":
         show(json_text([{"model": run.model, "path": run.path, "confusion": matrix} for run, matrix in found]))
@@ -301,7 +307,7 @@ def show_confusion(options: argparse.Namespace) -> int:
         show(csv_text([line for run, matrix in found for line in confusion_lines(run, matrix)],
                       ("model", "path", "gold", "called", "rows")))
     elif found:
-        show(render([confusion_section(run, matrix, tools) for run, matrix in found], options.format))
+        show(render([confusion_section(run, matrix, tools_of(run, tools)) for run, matrix in found], options.format))
     return 1 if left_out else 0
 
 
@@ -314,7 +320,7 @@ def gate(options: argparse.Namespace) -> int:
     lines = broken_gates(gates, summaries)
     if options.gate_against:
         tools = read_tools(options.tools)
-        sets = task_sets(tools, options.tasks, _say)
+        sets = task_sets(tools, options.tasks, _say, options.cases)
         base = one_run(Path(options.gate_against), options.set, tools, sets)
         lines += worse_than(summarise(base, sets, tools), summaries, options.max_drop or 0.0)
     said = lines if lines or left_out else [kept_line(gates, summaries)]
@@ -325,7 +331,7 @@ def gate(options: argparse.Namespace) -> int:
 def rescore_files(options: argparse.Namespace) -> int:
     """Print what the current scorer changes, write it if asked to; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = tuple(known for path in options.tasks or [None] for known in known_sets(tools, path))
+    sets = task_sets(tools, options.tasks, _say, options.cases)
     found: list[Rescoring] = []
     refused = 0
     for file in _files(options):

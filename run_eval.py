@@ -5,6 +5,8 @@
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME [--mode native]
   python3 run_eval.py --backend anthropic --model NAME --mode native --dry-run         tokens, price, one request
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME --ask "Wie ist das Wetter in Köln?"
+  python3 run_eval.py --suite bench --base-url http://127.0.0.1:8000/v1 --model NAME     42 cases in five stages
+  python3 run_eval.py --suite bench --init DIR              a starter for cases and tools of your own
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -40,22 +42,27 @@ _HF_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
 
 def parser() -> argparse.ArgumentParser:
     p = Parser("run_eval.py", __doc__)
-    p.add_argument("--suite", default="single", help="default: single, the main suite")
+    p.add_argument("--suite", default="single", help="single, the main suite and default, or bench: 42 cases, silence "
+                                                     "as a right answer among them")
     p.add_argument("--backend", metavar="B", help="openai (any /v1/chat/completions), responses, anthropic, gemini or "
                                                   "baseline; default: openai with --base-url, else baseline")
     p.add_argument("--base-url", metavar="U", help="with or without /v1; default: the vendor's, for openai none")
     p.add_argument("--model", metavar="M", help="as the endpoint names it, or a baseline: bm25 (default), keyword, "
-                                                "majority, first_tool, constant, never_calls, oracle")
+                                                "majority, first_tool, constant, never_calls (default of bench), "
+                                                "asks_always, always_calls, first_step_only, oracle")
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: prompt")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
                                                                "object with model and other flags (base_url …)")
-    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the project's tasks.jsonl")
-    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the project's tools.json")
-    p.add_argument("--set", dest="which", default="core", metavar="S",
-                   help="core, extended, robust, abstain or all; default: core")
+    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
+    p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
+    p.add_argument("--set", dest="which", metavar="S",
+                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all")
+    p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
+    p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
                                                           "with --tasks FILE its name without ending as the set; "
-                                                          "with --arm results/arms/<model>….<arm>[.<tag>].json")
+                                                          "with --arm results/arms/<model>….<arm>[.<tag>].json; "
+                                                          "suite bench: results/bench/…")
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
     p.add_argument("--rpm", type=_limit, metavar="N", help="requests a minute, evenly spaced; default: no limit")
@@ -64,7 +71,7 @@ def parser() -> argparse.ArgumentParser:
                    help="how long a request may be put off by rate limits; default: 3600")
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
-    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160")
+    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
     p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
@@ -181,11 +188,12 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
         raise UsageError(f"--backend {backend} needs a key in {_KEY_NAMES[backend]}, or in what --api-key-env names")
     limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors, max_wait_s=args.max_wait,
                     tpm=args.tpm)
-    return Plan(args.suite, backend, args.model or "bm25", args.which, args.mode, args.base_url, key, args.tasks,
+    return Plan(args.suite, backend, args.model, args.which, args.mode, args.base_url, key, args.tasks,
                 args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits, args.limit,
                 args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
                 args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
-                args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed)
+                args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
+                args.streng)
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],
@@ -215,6 +223,8 @@ def run(argv: Sequence[str]) -> int:
         print(*arm_lines(), sep="\n", flush=True)
         return 0
     check_together(args)
+    if args.init is not None:
+        return write_starter(args.suite, args.init)
     if args.models is not None:
         return run_lineup(args.models, argv)
     return run_one(args)[0]
@@ -241,8 +251,19 @@ def check_together(args: argparse.Namespace) -> None:
                          f"{'--model' if args.model else '--out'}")
     if args.ask is not None and (args.models is not None or args.dry_run):
         raise UsageError(f"--ask and {'--dry-run' if args.dry_run else '--models'} exclude each other")
+    for name in ("ask", "models", "dry_run"):
+        if args.init is not None and getattr(args, name):
+            raise UsageError(f"--init and --{name.replace('_', '-')} exclude each other")
     if (args.price_in is None) != (args.price_out is None):
         raise UsageError("--price-in and --price-out go together, both per million tokens")
+
+
+def write_starter(suite: str, folder: Path) -> int:
+    """Raise UsageError for a suite without a starter and for a folder that is not empty."""
+    from infranode_eval.starter import start_in
+
+    print(*start_in(folder, suite), sep="\n", flush=True)
+    return 0
 
 
 def run_lineup(path: Path, argv: Sequence[str]) -> int:
@@ -292,8 +313,8 @@ def play(plan: Plan) -> tuple[int, bool]:
     from infranode_eval.progress import ProgressLine
     from infranode_eval.run import execute
     from infranode_eval.runner import message_in
+    from infranode_eval.suites import open_suite
     from infranode_eval.summary import summary_lines
-    from lm_eval_task.tools import read_tools
 
     line = ProgressLine(sys.stderr)
     try:
@@ -304,8 +325,9 @@ def play(plan: Plan) -> tuple[int, bool]:
         reason = result["stopped"] or message_in(result["rows"][0]["error"] or "")
         print(f"run_eval.py: no task was answered, so nothing was written: {reason}", file=sys.stderr)
         return 3, result["stopped"] == "interrupted"
-    offered_as_they_stand = None if plan.arm else read_tools(plan.tools)
-    print(*summary_lines(result, offered_as_they_stand), sep="\n", flush=True)
+    suite = open_suite(plan.suite)
+    offered_as_they_stand = None if plan.arm else suite.read_tools(plan.tools)
+    print(*summary_lines(result, offered_as_they_stand, suite.summary), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)
         return 0, False

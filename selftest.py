@@ -1,8 +1,9 @@
 """Prove the scorer on the tasks themselves: every gold scores 1, every mutation 0, every equivalence 1.
 
-usage: selftest.py [--all] [--tasks FILE] [--tools FILE]
+usage: selftest.py [--all] [--tasks FILE | --cases FILE] [--tools FILE]
 
-Needs no network, no installed package and no lm-eval. Checks the core tasks, with --all every row of the file.
+Needs no network, no installed package and no lm-eval. Checks the core tasks, with --all every row of the file, and the
+cases of the suite bench; with --tasks or --cases those of a file of your own only.
 Prints how many replies of each kind were judged. Stops at the first surprise: task id, expected and actual calls,
 exit status 1. Exit status 2 for a file that cannot be used.
 """
@@ -18,12 +19,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval.arms import ARMS, SEED
+from infranode_eval.bench_variants import BenchVariant, failures, successes
 from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
 from infranode_eval.mutations import Variant, mutations
 from infranode_eval.providers import open_provider
-from infranode_eval.providers.protocol import ProviderOptions, Sampling
-from infranode_eval.suites import Setup, single
+from infranode_eval.providers.protocol import ProviderOptions, Sampling, TaskReader
+from infranode_eval.suites import Scene, Setup, bench, single
 from infranode_eval.terminal import Parser
+from lm_eval_task.bench import score_case
+from lm_eval_task.cases import Cases, read_cases
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.datum import carriers, label_of
 from lm_eval_task.errors import BenchError, UsageError
@@ -39,14 +43,20 @@ class Surprise(Exception):
     """The scorer's verdict is not the one that the specification asks for."""
 
 
+# On the project's own cases, in both modes: how many of the 42 each baseline of the suite bench solves.
+BENCH_BASELINES = {"oracle": 42, "never_calls": 14, "asks_always": 14, "always_calls": 0, "first_step_only": 34}
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         options = _parser().parse_args(arguments)
-        tools = read_tools(options.tools)
-        tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
-        counts = Counter(kind for task in tasks for kind in checked(task, tools))
-        baselines = [baseline_line(name, mode, tasks, tools) for name in ("oracle", *NEVER_RIGHT) for mode in MODES]
-        baselines += [line for name in ARMS if (line := arm_line(name, tasks, tools))]
+        if options.tasks and options.cases:
+            raise UsageError("--tasks and --cases exclude each other; check one file at a time")
+        counts, lines, what = Counter[str](), list[str](), list[str]()
+        if not options.cases:
+            _prove_tasks(options, counts, lines, what)
+        if not options.tasks:
+            _prove_cases(options, counts, lines, what)
     except Surprise as surprise:
         print(surprise, file=sys.stderr)
         return 1
@@ -55,16 +65,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     for kind, number in sorted(counts.items()):
         print(f"{number:8,}  {kind}")
-    print(*baselines, sep="\n")
-    print(f"{sum(counts.values()):8,}  replies to {len(tasks)} tasks, each with the verdict it must have")
+    print(*lines, sep="\n")
+    print(f"{sum(counts.values()):8,}  replies to {' and '.join(what)}, each with the verdict it must have")
     return 0
+
+
+def _prove_tasks(options: argparse.Namespace, counts: Counter[str], lines: list[str], what: list[str]) -> None:
+    """The main suite."""
+    tools = read_tools(options.tools)
+    tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
+    counts.update(kind for task in tasks for kind in checked(task, tools))
+    lines += [baseline_line(name, mode, tasks, tools) for name in ("oracle", *NEVER_RIGHT) for mode in MODES]
+    lines += [line for name in ARMS if (line := arm_line(name, tasks, tools))]
+    what.append(f"{len(tasks)} tasks")
+
+
+def _prove_cases(options: argparse.Namespace, counts: Counter[str], lines: list[str], what: list[str]) -> None:
+    """The suite bench; --tools belongs to the file that is checked."""
+    cases = read_cases(options.cases, bench.read_tools(options.tools if options.cases else None))
+    counts.update(kind for task in cases.tasks for kind in checked_case(task, cases))
+    wanted = {"oracle": len(cases.tasks)} if options.cases else BENCH_BASELINES
+    scene = bench.scene(options.cases, cases.tools)
+    lines += [bench_line(name, mode, right, cases, scene) for name, right in wanted.items() for mode in MODES]
+    what.append(f"{len(cases.tasks)} cases")
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser("selftest.py", __doc__)
     parser.add_argument("--all", action="store_true", help="every row of the file, not only the core tasks")
     parser.add_argument("--tasks", metavar="FILE", help="another tasks.jsonl")
-    parser.add_argument("--tools", metavar="FILE", help="another tools.json")
+    parser.add_argument("--cases", metavar="FILE", help="cases of your own for the suite bench")
+    parser.add_argument("--tools", metavar="FILE", help="the tools of that file")
     return parser
 
 
@@ -171,6 +202,51 @@ def _right_under(name: str, task: Task, run: Setup) -> bool:
             raise Surprise(f"surprise in {task.task_id}: {program} under arm {name} scored {int(not wanted)} "
                            f"({run.mode} mode)\n  expected: {_shown(task.expected)}\n  actual:   {_shown(score.calls)}")
     return bool(offered.expected)
+
+
+# --- the suite bench --------------------------------------------------------------------------------------------------
+
+def checked_case(task: Task, cases: Cases) -> Iterator[str]:
+    """Judge every variant of a case and yield its kind. Raise Surprise for a verdict it must not have."""
+    for variant in successes(task, cases.tools, cases.zone):
+        check_case(task, variant, _judged(task, variant, cases), must_succeed=True)
+        yield f"bench, score 1: {variant.kind}"
+    for variant in failures(task, cases.tools, cases.zone):
+        check_case(task, variant, _judged(task, variant, cases), must_succeed=False)
+        yield f"bench, score 0: {variant.kind}"
+
+
+def _judged(task: Task, variant: BenchVariant, cases: Cases) -> Score:
+    return score_case(task, variant.reply, cases.tools, variant.mode, cases.zone)
+
+
+def check_case(task: Task, variant: BenchVariant, score: Score, must_succeed: bool) -> None:
+    """Raise Surprise unless the case succeeds or fails as it must, also under the original's rule."""
+    strict = bool(score.details.get("streng_match"))
+    if bool(score.call_match) is must_succeed and variant.strict in (None, strict):
+        return
+    actual = ", ".join(map(str, variant.calls)) or str(dict(variant.reply.message))
+    raise Surprise(f"surprise in {task.task_id} ({variant.kind}, {variant.mode} mode): scored "
+                   f"{int(bool(score.call_match))} as {score.outcome}, must score {int(must_succeed)}; under the "
+                   f"original's rule {int(strict)}{'' if variant.strict in (None, strict) else ', the other is right'}"
+                   f"\n  expected: {_shown(task.expected)}\n  actual:   {actual}")
+
+
+def bench_line(name: str, mode: str, wanted: int, cases: Cases, scene: Scene) -> str:
+    """Play a baseline as the suite does. Raise Surprise unless it solves as many cases as it must."""
+    setup = Setup.of(mode, cases.tools, Sampling(bench.MAX_TOKENS), bench.offering(cases.tasks, cases.tools), scene)
+    solved = [task.task_id for task in cases.tasks if _solves(name, task, setup)]
+    if len(solved) != wanted:
+        raise Surprise(f"surprise: baseline {name} solves {len(solved)} of {len(cases.tasks)} cases ({mode} mode), "
+                       f"must solve {wanted}: {', '.join(solved) or 'none'}")
+    return f"{len(solved):8,}  of {len(cases.tasks):,} right: bench, baseline {name}, {mode} mode"
+
+
+def _solves(name: str, task: Task, run: Setup) -> bool:
+    setup = run.for_task(task.task_id, task.question)
+    provider = open_provider("baseline", ProviderOptions(model=name, tools=setup.tools))
+    asked = provider.for_task(task) if isinstance(provider, TaskReader) else provider
+    return bool(bench.score(task, bench.play(task, asked, setup), run).call_match)
 
 
 if __name__ == "__main__":

@@ -66,13 +66,17 @@ class Cost:
     highest: float
 
 
-def prompt_of(mode: str, tools: Toolset, tasks: Sequence[Task], count: Callable[[str], int], max_tokens: int) -> Prompt:
-    """Measure one mode; prompted: one user message, native: system message, tools as sent, question."""
+def prompt_of(mode: str, tools: Toolset, tasks: Sequence[Task], count: Callable[[str], int], max_tokens: int,
+              before: str | None = None) -> Prompt:
+    """Measure one mode; prompted: one user message, native: system message, tools as sent, question.
+
+    before: the text of the messages up to the question, where it is not the main suite's.
+    """
     if mode == "prompt":
-        prefix, tool_text = prompt_prefix(tools), render_tools(tools)
+        prefix, tool_text = prompt_prefix(tools) if before is None else before, render_tools(tools)
     else:
         tool_text = json.dumps(tools.to_json(), ensure_ascii=False, separators=(",", ":"))
-        prefix = native_system(tools) + tool_text
+        prefix = (native_system(tools) if before is None else before) + tool_text
     fixed = Size(len(prefix), count(prefix))
     questions = [Size(len(t.question), count(t.question)) for t in tasks]
     characters = [fixed.characters + q.characters for q in questions]

@@ -12,7 +12,6 @@ from infranode_eval.run import Plan, provider_of, setup_of
 from infranode_eval.suites import Setup, open_suite
 from lm_eval_task.errors import UsageError
 from lm_eval_task.parse import calls_from_message
-from lm_eval_task.tools import read_tools
 
 
 def ask(plan: Plan, question: str) -> Iterator[str]:
@@ -20,8 +19,9 @@ def ask(plan: Plan, question: str) -> Iterator[str]:
 
     Raise UsageError for a provider that answers tasks only.
     """
-    tools = read_tools(plan.tools)
-    setup = setup_of(plan, open_suite(plan.suite), tools).for_task("", question)
+    suite = open_suite(plan.suite)
+    plan = plan.for_suite(suite)
+    setup = setup_of(plan, suite, suite.read_tools(plan.tools)).for_task("", question)
     provider = provider_of(plan, setup.tools)
     if isinstance(provider, TaskReader):
         raise UsageError(f"{plan.model} answers tasks, not questions; choose another model")
@@ -42,7 +42,8 @@ def _answered(provider: Provider, setup: Setup, question: str) -> Answer:
 
 
 def _lines(answer: Answer, setup: Setup) -> Iterator[str]:
-    reading = calls_from_message(answer.message, setup.tools, setup.mode, answer.finish_reason)
+    reading = calls_from_message(answer.message, setup.tools, setup.mode, answer.finish_reason,
+                                 several=setup.scene.several)
     for call in reading.calls or ():
         yield clean(f"call    {call.name} {json.dumps(dict(call.arguments), ensure_ascii=False)}")
     if not reading.calls:

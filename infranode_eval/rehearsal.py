@@ -11,6 +11,7 @@ from infranode_eval.budget import Price, cost_of, gold_tokens, price_of, prompt_
 from infranode_eval.destination import Claim, Taken, claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
+from infranode_eval.suites import MAIN
 from infranode_eval.tokens import ESTIMATE
 from lm_eval_task.dataset import retired_in
 from lm_eval_task.records import Task
@@ -56,6 +57,7 @@ class Rehearsal:
 def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None = None) -> Rehearsal:
     """Raise UsageError or DataError as the run itself would, but not for a result that stands in its way."""
     ready = prepared(plan)
+    plan = ready.plan
     taken = None
     try:
         claimed = claim(ready.out, ready.description, deterministic=ready.provider.deterministic, resume=plan.resume,
@@ -70,7 +72,7 @@ def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None 
     price = price_of(table, listed, price_in, price_out, None)
     source = "as given" if price_in is not None and price_out is not None else \
         f"list price of {table.as_of} in {table.currency}, unchecked: --price-in and --price-out override"
-    retired = retired_in(plan.which, plan.tasks) if plan.suite == "single" else 0
+    retired = retired_in(plan.which, plan.tasks) if plan.suite == MAIN else 0
     return Rehearsal(ready, asked, _preview(ready, asked), price, source, taken, retired)
 
 
@@ -98,7 +100,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     if not asked:
         return
     max_tokens = ready.setup.sampling.max_tokens
-    prompt = prompt_of(ready.setup.mode, ready.setup.tools, asked, ESTIMATE.count, max_tokens)
+    prompt = prompt_of(ready.setup.mode, ready.setup.tools, asked, ESTIMATE.count, max_tokens,
+                       ready.setup.before_question)
     gold = gold_tokens(asked, ESTIMATE.count)
     yield f"input tokens   {prompt.total.tokens:>12,}   an estimate (measure.py counts)"
     yield f"output tokens  {gold:>12,}   for the expected calls; at most {len(asked) * max_tokens:,}"

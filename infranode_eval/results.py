@@ -8,7 +8,7 @@ import math
 import os
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,18 +21,22 @@ from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.runner import Played
 from infranode_eval.serving import budget_note, cut_in_reasoning
 from infranode_eval.shelf import Kept, Shelf, ShelvedRows
+from infranode_eval.suites import MAIN
 from infranode_eval.totals import Tariff, Totals
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
-from lm_eval_task.records import Score
+from lm_eval_task.records import MATCHES, Score, Task
 from lm_eval_task.shapes import parts_of
 
 FORMAT = 1
 HARNESS = "run_eval"
 
+Pairs = Sequence[tuple[Task, Score]]
+Metrics = Mapping[str, "float | None"]
+
 
 _ASKED_FOR = ("seed", "shuffle_tools", "arm", "arm_seed", "tool_choice", "parallel_tool_calls",
-              "extra_body")     # identity where sent
+              "extra_body", "zone")     # identity where sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +69,17 @@ class Description:
                    result["setup"], result["hashes"], result["settings"])
 
 
-def results_path(model: str, suite: str = "single", which: str = "core", mode: str = "prompt",
-                 tag: str | None = None, own: str | None = None, arm: str | None = None) -> Path:
+def results_path(model: str, suite: str = MAIN, which: str = "core", mode: str = "prompt", tag: str | None = None,
+                 own: str | None = None, arm: str | None = None, usual: str = "core") -> Path:
     """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own.
 
-    own: the stem of the user's tasks file, which stands in the place of the set. arm: runs under one lie together, as
-    results/arms/<model>[.<set>][.native].<arm>[.<tag>].json.
+    own: the name of the user's tasks, which stands in the place of the set. arm: runs under one lie together, as
+    results/arms/<model>[.<set>][.native].<arm>[.<tag>].json. usual: the set that is not named.
     """
-    tasks = [_file_name(own)] if own else [which] if which != "core" else []
+    tasks = [_file_name(own)] if own else [which] if which != usual else []
     marks = [_file_name(model), *tasks, *(["native"] if mode == "native" else []), *([_file_name(arm)] if arm else []),
              *([_file_name(tag)] if tag else [])]
-    folder = Path("results") if suite == "single" else Path("results") / suite
+    folder = Path("results") if suite == MAIN else Path("results") / suite
     return (folder / "arms" if arm else folder) / f"{'.'.join(marks)}.json"
 
 
@@ -139,18 +143,25 @@ def _parallel_obeyed(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dic
     return {"parallel_obeyed": None if row["calls"] is None else len(row["calls"]) <= 1}
 
 
+def _by_category(pairs: Pairs) -> Metrics:
+    return aggregate([(task.category, score) for task, score in pairs])
+
+
 class Fold:
     """Takes the tasks of a run as they end, keeps their rows on a shelf, and makes the results file of them.
 
-    deterministic: no times, no totals, so that the same run gives the same bytes.
+    deterministic: no times, no totals, so that the same run gives the same bytes. numbers: the suite's metrics;
+    headline: which of them lead, if any do.
     """
 
-    def __init__(self, description: Description, sampling: Sampling, deterministic: bool, shelf: Shelf) -> None:
+    def __init__(self, description: Description, sampling: Sampling, deterministic: bool, shelf: Shelf,
+                 numbers: Callable[[Pairs], Metrics] = _by_category,
+                 headline: Callable[[Metrics], Metrics | None] = lambda metrics: None) -> None:
         self._description, self._sampling, self._deterministic = description, sampling, deterministic
-        self._shelf = shelf
+        self._shelf, self._numbers, self._headline = shelf, numbers, headline
         self._lock = threading.Lock()
         self._totals = Totals()
-        self._scores: dict[Score, Score] = {}
+        self._scores: dict[tuple[Any, ...], Score] = {}
         self._deviations: set[str] = set()
         self._cut = 0
         self._any_reasoned = False
@@ -162,20 +173,22 @@ class Fold:
         place = self._shelf.put(_line(row))
         cut, reasoned = _cut(played.score, row), _reasoned(row)
         light = replace(played.score, labels=(), why="", calls=None)
+        verdict = (light.outcome, light.sub, *(getattr(light, name) for name in MATCHES))
         with self._lock:
             self._totals.add(row)
             self._deviations.update(row.get("deviations", ()))
             self._cut += cut
             self._any_reasoned |= reasoned
-            return Kept(place, played.task.category, self._scores.setdefault(light, light))
+            return Kept(place, played.task, light if light.details else self._scores.setdefault(verdict, light))
 
     def result(self, kept: Sequence[Kept], stopped: str | None = None, tariff: Tariff | None = None,
                pacing: Mapping[str, Any] | None = None, times: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The whole results file. stopped: why the run ended before its time. times: "started" and "finished"."""
         description = self._description
-        scores = [(one.category, one.score) for one in kept]
-        answered = [(category, score) for category, score in scores if not score.failed]
-        metrics = aggregate(scores)
+        scores = [(one.task, one.score) for one in kept]
+        answered = [(task, score) for task, score in scores if not score.failed]
+        metrics = self._numbers(scores)
+        headline = self._headline(metrics)
         settings, totals = dict(description.settings), {}
         if not self._deterministic:
             settings["deviations"] = sorted(self._deviations)
@@ -190,7 +203,8 @@ class Fold:
             **({} if self._deterministic else {**(times or {}), "version": package_version()}),
             "scorer_version": SCORER_VERSION, "hashes": dict(description.hashes), "settings": settings,
             "counts": {"n": len(scores), "scored": len(answered), "failed": len(scores) - len(answered)},
-            "metrics": metrics, "answered": dict.fromkeys(metrics) | aggregate(answered), **totals,
+            **({} if headline is None else {"headline": headline}),
+            "metrics": metrics, "answered": dict.fromkeys(metrics) | dict(self._numbers(answered)), **totals,
             **({"notes": notes} if notes else {}),
             "rows": ShelvedRows(self._shelf, [one.place for one in kept])}
 

@@ -22,7 +22,7 @@ from infranode_eval.suites import Setup, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, tasks_fingerprint
-from lm_eval_task.tools import Toolset, read_tools
+from lm_eval_task.tools import Toolset
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Plan:
 
     headers, extra_body, tool_choice, environ: as in ProviderOptions. parallel: "off", "on", "unset" or "auto", which is
     off where every task can be answered with one call. shuffle: seed of each task's own order of tools, which is the
-    arm "order". price_in, price_out: per million tokens.
+    arm "order". price_in, price_out: per million tokens. strict: the suite's stricter rule leads.
     """
 
     suite: str
     backend: str
-    model: str
-    which: str = "core"
+    model: str | None = None
+    which: str | None = None
     mode: str | None = None
     base_url: str | None = None
     api_key: str | None = None
@@ -64,12 +64,23 @@ class Plan:
     price_out: float | None = None
     arm: str | None = None
     arm_seed: int = SEED
+    strict: bool = False
+
+    def for_suite(self, suite: Suite) -> Plan:
+        """The plan with the suite's own baseline and set where none is named. Raise UsageError for what it lacks."""
+        if not suite.TAKES_ARMS and (self.arm is not None or self.shuffle is not None):
+            raise UsageError(f"suite {self.suite} has no arms; leave out "
+                             f"{'--arm' if self.arm is not None else '--shuffle-tools'}")
+        if self.strict and suite.headline({}, True) is None:
+            raise UsageError(f"suite {self.suite} has one rule only; leave out --streng")
+        return replace(self, model=self.model or suite.BASELINE, which=self.which or suite.SETS[0])
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A plan with everything that it names opened and checked; nothing has been sent yet."""
 
+    plan: Plan
     suite: Suite
     setup: Setup
     tasks: Sequence[Task]
@@ -81,13 +92,21 @@ class Prepared:
 def prepared(plan: Plan) -> Prepared:
     """Raise UsageError or DataError for a plan that cannot be played."""
     suite = open_suite(plan.suite)
-    tools = read_tools(plan.tools)
-    setup = setup_of(plan, suite, tools)
+    plan = plan.for_suite(suite)
+    tools = suite.read_tools(plan.tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
+    setup = setup_of(plan, suite, tools, tasks)
     provider = provider_of(plan, setup.tools, tasks)
-    own = plan.tasks.stem if plan.tasks else None
-    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own, _arm_mark(plan))
-    return Prepared(suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
+    out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own_name(plan, suite),
+                                   _arm_mark(plan), suite.SETS[0])
+    return Prepared(plan, suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
+
+
+def own_name(plan: Plan, suite: Suite) -> str | None:
+    """What results call a user's own tasks: the stem of the file, and the set where such files have several."""
+    if plan.tasks is None:
+        return None
+    return plan.tasks.stem + (f".{plan.which}" if suite.OWN_SETS and plan.which != suite.SETS[0] else "")
 
 
 def _arm_mark(plan: Plan) -> str | None:
@@ -95,13 +114,14 @@ def _arm_mark(plan: Plan) -> str | None:
     return plan.arm and plan.arm + ("" if plan.arm_seed == SEED else f"-{plan.arm_seed}")
 
 
-def setup_of(plan: Plan, suite: Suite, tools: Toolset) -> Setup:
+def setup_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] = ()) -> Setup:
     """Raise UsageError for settings that the mode has no place for, and for an arm that these tools cannot have."""
     mode = plan.mode or suite.MODE
     if mode != "native" and plan.tool_choice != "auto":
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
     sampling = Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature, plan.seed)
-    return Setup.of(mode, tools, sampling, offering_of(_settings_of_arm(plan), tools))
+    offering = offering_of(_settings_of_arm(plan), tools) or suite.offering(tasks, tools)
+    return Setup.of(mode, tools, sampling, offering, suite.scene(plan.tasks, tools))
 
 
 def _settings_of_arm(plan: Plan) -> dict[str, Any]:
@@ -140,12 +160,14 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     nothing to keep: what stood there stays as it is.
     """
     ready = prepared(plan)
-    suite, setup, provider, description, out = ready.suite, ready.setup, ready.provider, ready.description, ready.out
+    plan, suite, setup, provider = ready.plan, ready.suite, ready.setup, ready.provider
+    description, out = ready.description, ready.out
     claimed = claim(out, description, deterministic=provider.deterministic, resume=plan.resume, force=plan.force)
     if claimed.forced:
         description = replace(description, settings={**description.settings, "forced": list(claimed.forced)})
     chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
-    fold = Fold(description, setup.sampling, provider.deterministic, Shelf(out.parent))
+    fold = Fold(description, setup.sampling, provider.deterministic, Shelf(out.parent), suite.aggregate,
+                lambda metrics: suite.headline(metrics, plan.strict))
     if provider.deterministic:
         runner = Runner(suite, setup, provider, plan.limits, keep=fold.keep)
         result = fold.result(runner.run(chosen, repeats, show), runner.stop_reason)
@@ -194,6 +216,8 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     """tools: as they stand; their hash is that of a run under an arm, too, and the arm stands in the settings."""
     settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats,
                                 **_settings_of_arm(plan)}
+    if setup.scene.zone is not None:
+        settings["zone"] = setup.scene.zone
     if setup.offering and plan.arm == "nearest_3":
         possible, count = setup.offering.share_possible(tuple(tasks))
         settings["gold_offered"] = {"tasks": possible, "of": count}
@@ -203,13 +227,13 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
                      "retries": plan.limits.retries, "max_wait_s": plan.limits.max_wait_s}
         settings |= _settings_sent(plan, setup.mode, provider, parallel_of(plan.parallel, tasks))
     hashes = {"tasks": tasks_fingerprint(tasks), "tools": tools.fingerprint, "prompt": suite.prompt_hash(setup)}
-    return Description(plan.suite, set_named(plan, tasks), plan.model, plan.backend, setup.mode, provider.setup, hashes,
-                       settings)
+    return Description(plan.suite, set_named(plan, suite, tasks), plan.model, plan.backend, setup.mode, provider.setup,
+                       hashes, settings)
 
 
-def set_named(plan: Plan, tasks: Sequence[Task]) -> str:
-    """What the result calls its set: the stem of a user's file whose rows have none, else the set that was chosen."""
-    return plan.tasks.stem if plan.tasks and all(task.set is None for task in tasks) else plan.which
+def set_named(plan: Plan, suite: Suite, tasks: Sequence[Task]) -> str:
+    """What the result calls its set: the name of a user's file whose rows have none, else the set that was chosen."""
+    return plan.which if any(task.set is not None for task in tasks) else own_name(plan, suite) or plan.which
 
 
 def _settings_sent(plan: Plan, mode: str, provider: Provider, parallel: bool | None) -> dict[str, Any]:

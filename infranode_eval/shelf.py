@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lm_eval_task.errors import IncompleteError
-from lm_eval_task.records import Score
+from lm_eval_task.records import Score, Task
 
 IN_MEMORY = 8 << 20     # bytes
 
@@ -19,7 +19,7 @@ class Kept(NamedTuple):
     """What stays of a row in memory. place: where its line begins; score: without its calls and reasons."""
 
     place: int
-    category: str
+    task: Task
     score: Score
 
 

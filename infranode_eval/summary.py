@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from infranode_eval.serving import lost_note, prompt_tokens
@@ -12,10 +12,11 @@ from lm_eval_task.tools import Toolset
 _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
 
 
-def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None) -> Iterator[str]:
+def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
+                  own: Callable[[Mapping[str, Any]], Iterator[str] | None] = lambda result: None) -> Iterator[str]:
     """The lines for one result: the strict numbers, the same over answered rows where they differ, then the counts.
 
-    tools: those of the run; with them a prompt that cannot have held them is told.
+    tools: those of the run; with them a prompt that cannot have held them is told. own: the suite's own numbers.
     """
     counts = result["counts"]
     limit, arm = result["settings"].get("limit"), result["settings"].get("arm")
@@ -25,11 +26,13 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None) -> It
     if result["setup"] and result["setup"] not in ("S", "N", "R", "custom"):
         yield result["setup"]
     yield ""
-    yield from _numbers(result)
+    numbers = own(result)
+    yield from _numbers(result) if numbers is None else numbers
     yield ""
     seen = Counter((r["category"], r["outcome"], r["sub"], r["call_match"]) for r in result["rows"])   # in one pass
-    yield from _categories(seen)
-    yield ""
+    if numbers is None:
+        yield from _categories(seen)
+        yield ""
     if counts["scored"]:
         yield "outcomes: " + _counted((outcome, n) for (_, outcome, _, right), n in seen.items() if right is not None)
     if counts["failed"]:

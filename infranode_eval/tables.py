@@ -20,10 +20,11 @@ FORMATS = ("text", "markdown")
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A header and whether its cells are numbers (set to the right)."""
+    """A header and whether its cells are numbers (set to the right); bad: it counts what is bad (red on a page)."""
 
     header: str
     right: bool = False
+    bad: bool = False
 
 
 @dataclass(frozen=True, slots=True)

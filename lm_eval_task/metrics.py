@@ -14,6 +14,8 @@ from dataclasses import replace
 
 from lm_eval_task.datum import carried
 from lm_eval_task.match import (
+    MAIN,
+    Policy,
     arguments_equal,
     calls_equal,
     fault_of,
@@ -38,25 +40,34 @@ POLICIES = ("not_covered", "city_outside")
 def score_reply(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt") -> Score:
     """The verdict on one reply. Never raises; an empty reply is the failure `empty_reply`, not a silence."""
     reading = calls_from_message(reply.message, tools, mode, reply.finish_reason)
-    if reply.finish_reason == "content_filter" and not reading.attempted and not reading.text:
-        return Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
+    if is_filtered(reply, reading):
+        return FILTERED
     return score_reading(task, reading, tools)
 
 
-def score_reading(task: Task, reading: Reading, tools: Toolset) -> Score:
+FILTERED = Score.failure("infra_error", "the provider's content filter left no reply", "content_filter")
+
+
+def is_filtered(reply: Reply, reading: Reading) -> bool:
+    """Did the provider's content filter leave nothing of the reply?"""
+    return reply.finish_reason == "content_filter" and not reading.attempted and not reading.text
+
+
+def score_reading(task: Task, reading: Reading, tools: Toolset, policy: Policy = MAIN) -> Score:
     """The verdict on what a reply says; the best of the gold and its accepted alternatives counts.
 
     The same request, and a match but for faults of serving, count with whichever of them they were found: the nearest
-    answer by name and arguments need not be the one whose URL the reply shares.
+    answer by name and arguments need not be the one whose URL the reply shares. policy: what counts as equal, chosen
+    by the suite.
     """
     if reading.broken:
         return _unreadable(task, reading)
     if not reading.calls:
-        return _without_calls(task, reading, tools)
+        return _without_calls(task, reading, tools, policy)
     if not task.accept:
-        score = _with_calls(task, task.expected, reading, tools)
+        score = _with_calls(task, task.expected, reading, tools, policy)
     else:
-        scores = [_with_calls(task, expected, reading, tools) for expected in task.alternatives]
+        scores = [_with_calls(task, expected, reading, tools, policy) for expected in task.alternatives]
         score = max(scores, key=lambda s: (s.call_match, s.args_match, s.tool_match))
         same, lenient = (any(getattr(s, name) for s in scores) for name in ("request_match", "lenient_call_match"))
         if (same, lenient) != (score.request_match, score.lenient_call_match):
@@ -75,10 +86,10 @@ def _unreadable(task: Task, reading: Reading) -> Score:
     return _wrong(reading, "malformed_call", "a call was attempted and cannot be read", tool_match=named)
 
 
-def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
+def _without_calls(task: Task, reading: Reading, tools: Toolset, policy: Policy) -> Score:
     """Steps 4 to 6: no call. A call in the reasoning is credited in lenient_call_match only."""
     lenient = reading.lenient is not None and any(
-        len(reading.lenient) == len(expected) and None not in _partners(tools, reading.lenient, expected)
+        len(reading.lenient) == len(expected) and None not in _partners(tools, reading.lenient, expected, policy)
         for expected in task.alternatives if expected)
     if reading.truncated:
         return _wrong(reading, "truncated", "the token budget ended before a call or an answer")
@@ -92,25 +103,25 @@ def _without_calls(task: Task, reading: Reading, tools: Toolset) -> Score:
     return _wrong(reading, "no_call", f"no call; expected {_show(task.expected)}", lenient=lenient, labels=labels)
 
 
-def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: Toolset) -> Score:
+def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: Toolset, policy: Policy) -> Score:
     """Steps 7 to 9: readable calls beside one alternative of the gold."""
     calls = reading.calls
-    if len(calls) == len(expected) == 1 and calls_equal(tools, calls[0], expected[0]):
+    if len(calls) == len(expected) == 1 and calls_equal(tools, calls[0], expected[0], policy):
         return _right(reading, "ok_recovered" if reading.recovered else "ok", "as expected")
     if not expected:
         return _wrong(reading, "extra_calls", f"{_show(calls)}, but no call is right", parsed=True)
     if len(calls) != len(expected):
         outcome = "extra_calls" if len(calls) > len(expected) else "missing_calls"
-        labels = ("right_plus_extra",) if outcome == "extra_calls" and _covers(tools, calls, expected) else ()
+        labels = ("right_plus_extra",) if outcome == "extra_calls" and _covers(tools, calls, expected, policy) else ()
         return _wrong(reading, outcome, f"{len(calls)} calls instead of {len(expected)}: {_show(calls)}", parsed=True,
                       tool_match=any(calls[0].name == e.name for e in expected),
-                      args_match=any(calls_equal(tools, calls[0], e) for e in expected), labels=labels)
-    partners = _partners(tools, calls, expected)
+                      args_match=any(calls_equal(tools, calls[0], e, policy) for e in expected), labels=labels)
+    partners = _partners(tools, calls, expected, policy)
     if None not in partners:
         return _right(reading, "ok_recovered" if reading.recovered else "ok", "as expected")
     first, open_ones = first_unpaired(partners, len(expected))
     beside = next((expected[j] for j in open_ones if expected[j].name == calls[first].name), expected[open_ones[0]])
-    fault = fault_of(tools, calls[first], beside)
+    fault = fault_of(tools, calls[first], beside, policy)
     labels = _eva_labels(task, tools, calls, expected)
     single = len(calls) == 1
     tool_match = fault.outcome not in _WRONG_NAME if single else \
@@ -120,11 +131,11 @@ def _with_calls(task: Task, expected: Sequence[Call], reading: Reading, tools: T
     same = not (single and tool_match) and _same_requests(tools, calls, expected)
     return Score(
         fault.outcome, fault.sub, _unique(reading.labels, labels), fault.why, parsed=True, tool_match=tool_match,
-        args_match=not (single and tool_match) and _arguments_match(tools, calls, expected), call_match=False,
+        args_match=not (single and tool_match) and _arguments_match(tools, calls, expected, policy), call_match=False,
         request_match=same, datum_match=same,
         lenient_call_match="eva_from_memory_right" in labels
         or (tool_match and not (single and fault.outcome == "wrong_args")
-            and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected)),
+            and None not in _partners(tools, [lenient_call(tools, c) for c in calls], expected, policy)),
         calls=calls)
 
 
@@ -147,20 +158,21 @@ def _show(calls: Sequence[Call]) -> str:
     return text if len(text) <= 200 else text[:197] + "…"
 
 
-def _partners(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> list[int | None]:
+def _partners(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call], policy: Policy) -> list[int | None]:
     """For each call the index of the expected call that it covers, or None."""
-    return pairing(lambda a, e: calls_equal(tools, calls[a], expected[e]), len(calls), len(expected))
+    return pairing(lambda a, e: calls_equal(tools, calls[a], expected[e], policy), len(calls), len(expected))
 
 
-def _covers(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+def _covers(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call], policy: Policy) -> bool:
     """Is every expected call among the actual ones, each covered by one of its own?"""
-    return sum(partner is not None for partner in _partners(tools, calls, expected)) == len(expected)
+    return sum(partner is not None for partner in _partners(tools, calls, expected, policy)) == len(expected)
 
 
-def _arguments_match(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call]) -> bool:
+def _arguments_match(tools: Toolset, calls: Sequence[Call], expected: Sequence[Call], policy: Policy) -> bool:
     """Equal multisets of arguments whatever the names, under the gold tools' schemas (as the original benchmark)."""
     return None not in pairing(
-        lambda a, e: arguments_equal(tools.by_name[expected[e].name], calls[a].arguments, expected[e].arguments),
+        lambda a, e: arguments_equal(tools.by_name[expected[e].name], calls[a].arguments, expected[e].arguments,
+                                     policy),
         len(calls), len(expected))
 
 

@@ -27,12 +27,14 @@ from lm_eval_task.tools import Toolset
 
 
 def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "prompt",
-                       finish_reason: str | None = None) -> Reading:
+                       finish_reason: str | None = None, *, several: bool = False) -> Reading:
     """Read one reply.
 
     message: a chat message as an endpoint returns it, in any provider's shape (shapes.py).
     mode: "prompt" (a JSON call was asked for) or "native" (`tools=` was sent).
     finish_reason: as the endpoint gave it; None where the harness does not hand it over.
+    several: the prompt asks for all calls that are needed in one reply. So objects one after the other, and nothing
+    else, are calls whatever their names, and the same object twice is two calls.
     """
     parts = parts_of(message)
     finish = finish_reason if isinstance(finish_reason, str) else ""
@@ -41,7 +43,7 @@ def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "
         return Reading(None, attempted=True, broken=True, text=parts.text.strip(), thought=_any_text(parts.thoughts))
     if parts.entries:
         return _read_native(parts, tools, cut)
-    return _read_text(parts, tools, mode, cut)
+    return _read_text(parts, tools, mode, cut, several)
 
 
 CUT_REASONS = frozenset(("length", "max_tokens", "MAX_TOKENS", "max_output_tokens"))
@@ -73,10 +75,10 @@ def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
                    text=parts.text.strip(), thought=_any_text(parts.thoughts))
 
 
-def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool) -> Reading:
+def _read_text(parts: Parts, tools: Toolset, mode: str, cut: bool, several: bool) -> Reading:
     thoughts = split_thoughts(parts.text)
     text = _without_end_tokens(_visible(thoughts.text))
-    found = _calls_in(text, tools, mode)
+    found = _calls_in(text, tools, mode, several)
     notes = (("reasoning_removed",) if thoughts.closed or thoughts.any else ()) + found.notes
     attempted = bool(found.calls) or found.broken
     recovered = bool(found.repairs) or (bool(found.calls) and (found.special or mode == "native"))
@@ -95,7 +97,7 @@ def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, .
     return None
 
 
-def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
+def _calls_in(text: str, tools: Toolset, mode: str, several: bool) -> Found:
     """The calls in a text without reasoning, end tokens and outer blanks."""
     if not text:
         return Found()
@@ -108,7 +110,7 @@ def _calls_in(text: str, tools: Toolset, mode: str) -> Found:
         return Found(section.calls or None, section.notes, (section.label, *section.repairs), section.broken, True)
     if _starts_like_a_call(text, tools, mode):
         return Found(broken=True)
-    return Found() if mode == "native" else _calls_in_prose(text, tools)
+    return Found() if mode == "native" else _calls_in_prose(text, tools, several)
 
 
 # What a server leaves at the end of a text although it ends the turn; no part of the reply.
@@ -216,11 +218,12 @@ def _first_opener(text: str) -> int | None:
     return at
 
 
-def _calls_in_prose(text: str, tools: Toolset) -> Found:
+def _calls_in_prose(text: str, tools: Toolset, several: bool) -> Found:
     """Prompted mode: call-like objects before, inside or after prose, in fences, or one after the other."""
     calls: list[Call] = []
+    alone = several and _only_pieces(text)
     bare: set[str] = set()
-    notes: tuple[str, ...] = ("prose_around",)
+    notes: tuple[str, ...] = ("one_after_another",) if alone else ("prose_around",)
     repairs: tuple[str, ...] = ()
     at = ticks = 0
     for piece in _pieces_of(text):
@@ -231,12 +234,12 @@ def _calls_in_prose(text: str, tools: Toolset) -> Found:
                 return Found(calls or None, broken=True)
             continue
         fenced = ticks % 2 == 1 and _fenced(text, piece)
-        found = calls_of_value(piece.decoded.value, tools, whole=fenced)
+        found = calls_of_value(piece.decoded.value, tools, whole=fenced or alone)
         if found is None:
             continue
         if found.broken:
             return Found(calls or None, broken=True)
-        if not fenced and isinstance(piece.decoded.value, dict) and len(found.calls) == 1:
+        if not several and not fenced and isinstance(piece.decoded.value, dict) and len(found.calls) == 1:
             said = canonical_json(found.calls[0].to_json())
             if said in bare:   # only bare objects collapse; lists and fences say what they say
                 repairs += ("duplicate_collapsed",)
@@ -246,6 +249,19 @@ def _calls_in_prose(text: str, tools: Toolset) -> Found:
         notes += found.notes
         repairs += piece.decoded.repairs + found.repairs
     return Found(calls, notes, repairs) if calls else Found()
+
+
+_BETWEEN = re.compile(r"(?:[\s,;]|```[\w+-]*)*")
+
+
+def _only_pieces(text: str) -> bool:
+    """Does the text hold pieces, and between them only blanks, commas and fences?"""
+    at = 0
+    for piece in _pieces_of(text):
+        if piece.decoded is None or _BETWEEN.match(text, at, piece.start).end() != piece.start:
+            return False
+        at = piece.end
+    return at > 0 and _BETWEEN.match(text, at).end() == len(text)
 
 
 _HEADER_BEFORE = re.compile(r"```[ \t]*[\w+-]*\s*\Z")

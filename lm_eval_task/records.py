@@ -143,8 +143,11 @@ def read_tasks(path: str | Path) -> tuple[Task, ...]:
     return tuple(tasks)
 
 
-def read_json_lines(path: str | Path) -> Iterable[tuple[int, Any]]:
-    """Yield (line number, value) of each non-blank line. Raise DataError for a missing file, bad UTF-8 or bad JSON."""
+def read_json_lines(path: str | Path, comment: str | None = None) -> Iterable[tuple[int, Any]]:
+    """Yield (line number, value) of each line that is not blank and does not begin with `comment`.
+
+    Raise DataError for a missing file, bad UTF-8 or bad JSON.
+    """
     try:
         text = Path(path).read_bytes().decode("utf-8")
     except OSError as error:
@@ -152,7 +155,7 @@ def read_json_lines(path: str | Path) -> Iterable[tuple[int, Any]]:
     except UnicodeDecodeError as error:
         raise DataError(f"is not UTF-8 (byte {error.start}); save it as UTF-8", path) from None
     for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
+        if not line.strip() or (comment and line.lstrip().startswith(comment)):
             continue
         try:
             yield number, json.loads(line)
@@ -161,9 +164,20 @@ def read_json_lines(path: str | Path) -> Iterable[tuple[int, Any]]:
 
 
 def tasks_fingerprint(tasks: Iterable[Task]) -> str:
-    """Hash of what is asked and what is right: [task_id, question, expected, accept] of each task, in file order."""
+    """Hash of what is asked and what is right: [task_id, question, expected, accept] of each task, in file order.
+
+    A case of the test bench adds an object of what else decides about it, if it has any of that.
+    """
     return fingerprint([[t.task_id, t.question, [c.to_json() for c in t.expected],
-                         [[c.to_json() for c in a] for a in t.accept]] for t in tasks])
+                         [[c.to_json() for c in a] for a in t.accept], *_judged_extra(t)] for t in tasks])
+
+
+JUDGED = ("nur", "oder", "reihenfolge", "menge", "fehlt")
+
+
+def _judged_extra(task: Task) -> list[dict[str, Any]]:
+    found = {key: task.extra[key] for key in JUDGED if key in task.extra} if task.extra else {}
+    return [found] if found else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +222,7 @@ class Score:
     """The verdict on one reply. In a failure row (no answer was obtained) every match is None.
 
     outcome: one label of the specification's table; sub: sub-code of wrong_args; why: one sentence for people.
+    details: what a suite counts beside the matches, by name; it joins the row (and stays out of the hash).
     """
 
     outcome: str
@@ -222,6 +237,7 @@ class Score:
     datum_match: bool | None = None
     lenient_call_match: bool | None = None
     calls: tuple[Call, ...] | None = None
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @classmethod
     def failure(cls, outcome: str, why: str, sub: str | None = None) -> Score:
@@ -236,7 +252,7 @@ class Score:
         """The scorer's part of a result row (specification: design, result format)."""
         return {"outcome": self.outcome, "sub": self.sub, "labels": list(self.labels), "why": self.why,
                 **{name: getattr(self, name) for name in MATCHES},
-                "calls": None if self.calls is None else [c.to_json() for c in self.calls]}
+                "calls": None if self.calls is None else [c.to_json() for c in self.calls], **self.details}
 
 
 MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "datum_match",

@@ -120,3 +120,12 @@ def test_a_broken_tokenizer_is_one_line(tmp_path):
     with pytest.raises((DataError, UsageError), match="tokenizer") as caught:
         load_counter(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_another_suite_measures_what_stands_before_its_own_questions(toolset, demo_tasks):
+    ours = budget.prompt_of("native", toolset, demo_tasks[:1], len, 512)
+    theirs = budget.prompt_of("native", toolset, demo_tasks[:1], len, 512, "Kurz.")
+    assert theirs.tools == ours.tools
+    assert theirs.prefix.characters == theirs.tools.characters + len("Kurz.")
+    prompted = budget.prompt_of("prompt", toolset, demo_tasks[:1], len, 512, "Kurz.")
+    assert prompted.prefix.characters == len("Kurz.")

@@ -58,8 +58,9 @@ def third_party(name: str) -> list[Import]:
 
 
 # The scorer from the bottom up: a module imports only from those before it.
-SCORER = ("errors", "records", "decode", "tools", "dataset", "prompt", "german", "shapes", "wording", "jsoncalls",
-          "thoughts", "scan", "formats", "parse", "match", "datum", "metrics", "harness", "hooks", "__main__")
+SCORER = ("errors", "records", "decode", "tools", "schema", "dataset", "cases", "prompt", "bench_prompt", "german",
+          "shapes", "wording", "jsoncalls", "thoughts", "scan", "formats", "parse", "match", "datum", "metrics",
+          "bench", "harness", "bench_harness", "hooks", "__main__")
 
 
 @pytest.mark.parametrize("name", [n for n in MODULES if within(n, "lm_eval_task")])
@@ -95,14 +96,19 @@ FORBIDDEN = [
      "infranode_eval.infranode"), "numbers and tables know nothing of providers"),
     (("infranode_eval.infranode",), ("infranode_eval.providers", "infranode_eval.runner", "infranode_eval.suites",
      "infranode_eval.generator"), "the API knows nothing of models"),
-    (("infranode_eval.runner",), ("infranode_eval.suites.single", *BACKENDS, "lm_eval_task.metrics"),
+    (("infranode_eval.runner",), ("infranode_eval.suites.single", "infranode_eval.suites.bench", *BACKENDS,
+     "lm_eval_task.metrics", "lm_eval_task.bench"),
      "the runner knows no suite and no vendor by name"),
     (("infranode_eval.suites",), ("infranode_eval.runner", *BACKENDS), "a suite talks to any provider"),
     (("infranode_eval.providers",), ("infranode_eval.runner", "infranode_eval.suites", "lm_eval_task.metrics",
      "lm_eval_task.match", "lm_eval_task.parse"), "a provider answers, it does not judge"),
     (("infranode_eval.exports.rewards",), ("infranode_eval",), "what a verdict earns depends on the verdict only"),
-    (("infranode_eval.mutations", "infranode_eval.equivalences"), ("lm_eval_task.match", "lm_eval_task.metrics",
-     "lm_eval_task.parse", "lm_eval_task.german"), "what checks the scorer does not use it"),
+    (("infranode_eval.mutations", "infranode_eval.equivalences", "infranode_eval.bench_variants"),
+     ("lm_eval_task.match", "lm_eval_task.metrics", "lm_eval_task.parse", "lm_eval_task.german", "lm_eval_task.bench"),
+     "what checks the scorer does not use it"),
+    (("infranode_eval.results", "infranode_eval.run", "infranode_eval.destination"),
+     ("infranode_eval.suites.single", "infranode_eval.suites.bench", "lm_eval_task.bench", "lm_eval_task.cases"),
+     "a run knows no suite by name"),
 ]
 
 
@@ -128,7 +134,7 @@ def test_providers_of_endpoints_know_records_and_errors_only() -> None:
 THIRD_PARTY = {
     "httpx": (("infranode_eval.infranode", "generate"), "talks to InfraNode"),
     "jsonschema": (("infranode_eval.generator", "infranode_eval.reports.conformance", "generate"), "checks data files"),
-    "datasets": (("lm_eval_task.harness",), "lm-eval wants its documents in one"),
+    "datasets": (("lm_eval_task.harness", "lm_eval_task.bench_harness"), "lm-eval wants its documents in one"),
     "transformers": (("infranode_eval.tokens",), "counts tokens"),
     "tokenizers": (("infranode_eval.tokens",), "counts tokens"),
     "tiktoken": (("infranode_eval.tokens",), "counts tokens"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lm_eval_task import harness
+from lm_eval_task import bench_harness, harness
 from tests.needs import need
 
 lm_eval = need("lm_eval")
@@ -147,6 +147,57 @@ def test_the_command_works_from_any_folder(tmp_path):
     assert done.returncode == 0, done.stderr[-2000:]
     assert "call_match_resource_key" in done.stdout
     assert list((tmp_path / "out").rglob("samples_infranode_tools_de_*.jsonl"))
+
+
+# --- the test bench ---------------------------------------------------------------------------------------------------
+
+BENCH = "infranode_bench_de"
+
+
+def bench_golds():
+    """A right reply to each question of the test bench."""
+    result = {}
+    for doc in bench_harness.documents():
+        calls = json.loads(doc["row"])["expected"]
+        result[doc["question"]] = json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False) if calls \
+            else "Welche Angabe gilt?"
+    return result
+
+
+def test_the_bench_loads_with_its_own_budget(manager):
+    loaded = manager.load([BENCH])["tasks"][BENCH]
+    docs = list(loaded.test_docs())
+    assert len(docs) == 42
+    assert all(loaded.doc_to_text(doc).endswith("\n" + doc["question"]) for doc in docs)
+    assert loaded.config.generation_kwargs["until"] == []
+    assert loaded.config.generation_kwargs["max_gen_toks"] == 512
+    assert {m["metric"] for m in loaded.config.metric_list} == bench_harness.process_results(docs[0], [""]).keys()
+
+
+def scores_of(manager, reply_of):
+    results = evaluate(manager, [BENCH], reply_of)["results"][BENCH]
+    return {k.removesuffix(",none"): v for k, v in results.items() if k.endswith(",none") and "stderr" not in k}
+
+
+def test_the_oracle_gets_every_case_of_the_bench(manager):
+    scores = scores_of(manager, bench_golds().__getitem__)
+    assert scores.pop("schritte_je_auftrag") == pytest.approx(37 / 42)
+    assert (scores.pop("first_step_only"), scores.pop("claims_done"), scores.pop("asked_right")) == (0.0, 0.0, 0.0)
+    assert set(scores.values()) == {1.0}
+    assert len(scores) == 14
+
+
+def test_the_fixture_of_the_bench_has_its_numbers_in_lm_eval(manager):
+    cases = {doc["task_id"]: doc["question"] for doc in bench_harness.documents()}
+    replies = bench_golds()
+    replies[cases["S2-9"]] = replies[cases["S2-9"]].replace("besprechung", "raum")
+    replies[cases["S5-8"]] = ('[{"name": "list_calendars", "arguments": {}}, {"name": "get_events", "arguments": '
+                              '{"calendar": "team", "date_from": "2026-04-14", "date_to": "2026-04-14"}}]')
+    scores = scores_of(manager, replies.__getitem__)
+    wanted = {"auftraege_gelungen": 40 / 42, "stillgehalten": 13 / 14, "formkorrekt": 28 / 28,
+              "richtig_je_schritt": 36 / 37, "schritte_je_auftrag": 39 / 42, "call_match_S2": 11 / 12,
+              "call_match_S5": 7 / 8, "call_match_S1": 1.0}
+    assert {name: scores[name] for name in wanted} == pytest.approx(wanted)
 
 
 def copy_of_the_task(folder):

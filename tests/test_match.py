@@ -11,10 +11,22 @@ import pytest
 
 from infranode_eval.mutations import GERMAN, meaning, native_reply
 from lm_eval_task.german import means
-from lm_eval_task.match import calls_equal, fault_of, json_equal, lenient_value, pairing
+from lm_eval_task.match import (
+    BENCH,
+    MAIN,
+    arguments_equal,
+    bench_policy,
+    calls_equal,
+    fault_of,
+    form_notes,
+    json_equal,
+    lenient_value,
+    pairing,
+    same_text_equal,
+)
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.records import Call, Task
-from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, THE_TWELVE, call_problem, read_tools
+from lm_eval_task.tools import COMPARE_RESOURCES, POI_TYPES, THE_TWELVE, Tool, Toolset, call_problem, read_tools
 
 OWN = read_tools(Path(__file__).parent / "data" / "reply_tools.json")
 TOOLS = read_tools()
@@ -232,3 +244,176 @@ def test_the_verdict_agrees_with_a_second_implementation_of_equality() -> None:
                                 score.lenient_call_match))
         assert (score.sub is not None) is (score.outcome == "wrong_args")
     assert 500 < equal < 4500, "both verdicts occur often"
+
+
+# --- the policy of the test bench -------------------------------------------------------------------------------------
+
+ANYTHING = Tool.from_json({"name": "anything", "parameters": {"type": "object", "required": ["key"], "properties": {
+    "key": {"type": "string"}, "text": {"type": "string"}, "flag": {"type": "boolean"}, "number": {"type": "integer"},
+    "share": {"type": "number"}, "id": {"type": "string", "format": "uuid"},
+    "day": {"type": "string", "format": "date"},
+    "start": {"type": "string", "format": "date-time"}, "tags": {"type": "array", "items": {"type": "string"}},
+    "size": {"type": "integer", "default": 10}, "maybe": {"type": ["string", "null"], "default": "x"},
+    "person": {"type": "object", "required": ["name"], "properties": {
+        "name": {"type": "string"}, "age": {"type": "integer"}, "since": {"type": "string", "format": "date-time"}}},
+    "people": {"type": "array", "items": {"type": "object", "properties": {
+        "id": {"type": "string", "format": "uuid"}, "roles": {"type": "array", "items": {"type": "string"}}}}},
+    "late": {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "null"}]},
+    "free": {}}}})
+ZONE = "+02:00"
+START, UUID = "2026-04-16T14:00:00", "7c2f41d8-93ab-4e05-b6d1-58f0a29c3e74"
+
+# (row of the specification's table, actual, expected, the original's rule, ours, with a form note)
+BOTH_RULES = [
+    ("bool as text", {"flag": "true"}, {"flag": True}, False, True, True),
+    ("bool as text", {"flag": "false"}, {"flag": False}, False, True, True),
+    ("bool as text, the other one", {"flag": "false"}, {"flag": True}, False, False, False),
+    ("Python bool text", {"flag": "True"}, {"flag": True}, True, True, True),
+    ("bool as other text", {"flag": "ja"}, {"flag": True}, False, False, False),
+    ("1 for a bool", {"flag": 1}, {"flag": True}, False, False, False),
+    ("a bool for 1", {"number": True}, {"number": 1}, False, False, False),
+    ("integer spelled as float", {"number": 60.0}, {"number": 60}, False, True, False),
+    ("digits as text for an integer", {"number": "60"}, {"number": 60}, True, True, True),
+    ("digits as text, edge blanks", {"number": " 60 "}, {"number": 60}, True, True, True),
+    ("other digits as text", {"number": "61"}, {"number": 60}, False, False, False),
+    ("float as text for an integer", {"number": "60.0"}, {"number": 60}, False, False, False),
+    ("digits with a leading zero for an integer", {"number": "060"}, {"number": 60}, False, False, False),
+    ("a number with words for an integer", {"number": "60 min"}, {"number": 60}, False, False, False),
+    ("decimal text for a number", {"share": "1.5"}, {"share": 1.5}, True, True, True),
+    ("number for text", {"text": 4471}, {"text": "4471"}, True, False, False),
+    ("number for text with a leading zero", {"text": 1067}, {"text": "01067"}, False, False, False),
+    ("stringified list", {"tags": "['a', 'b']"}, {"tags": ["a", "b"]}, True, False, False),
+    ("stringified list, JSON", {"tags": '["a", "b"]'}, {"tags": ["a", "b"]}, False, False, False),
+    ("order of arguments", {"text": "a", "flag": True}, {"flag": True, "text": "a"}, True, True, False),
+    ("edge blanks", {"text": " x "}, {"text": "x"}, True, True, False),
+    ("edge no-break space", {"text": "\u00a0x\u00a0"}, {"text": "x"}, True, True, False),
+    ("nested key order", {"person": {"age": 5, "name": "x"}}, {"person": {"name": "x", "age": 5}}, False, True, False),
+    ("NFD umlaut", {"text": "Bo\u0308ß"}, {"text": "Böß"}, False, True, False),
+    ("inner no-break space", {"text": "Lindqvist\u00a0GmbH"}, {"text": "Lindqvist GmbH"}, False, True, False),
+    ("case of a text", {"text": "kickoff"}, {"text": "Kickoff"}, False, False, False),
+    ('"None" for null', {"free": "None"}, {"free": None}, True, False, False),
+    ("null for an omitted optional", {"text": None}, {}, False, True, False),
+    ("an explicit default", {"size": 10}, {}, False, True, False),
+    ("an omitted default", {}, {"size": 10}, False, True, False),
+    ("not the default", {"size": 11}, {}, False, False, False),
+    ('"" for an omitted optional', {"text": ""}, {}, False, False, False),
+    ("date-time: seconds omitted", {"start": "2026-04-16T14:00"}, {"start": START}, False, True, False),
+    ("date-time: fraction .0", {"start": "2026-04-16T14:00:00.0"}, {"start": START}, False, True, False),
+    ("date-time: blank for T", {"start": "2026-04-16 14:00:00"}, {"start": START}, False, True, False),
+    ("date-time: the zone's offset", {"start": "2026-04-16T14:00:00+02:00"}, {"start": START}, False, True, False),
+    ("date-time: the same instant in Z", {"start": "2026-04-16T12:00:00Z"}, {"start": START}, False, True, False),
+    ("date-time: the same instant in Z, short", {"start": "2026-04-16T12:00Z"}, {"start": START}, False, True, False),
+    ("date-time: the same instant elsewhere", {"start": "2026-04-16T07:00:00-05:00"}, {"start": START}, False, True,
+     False),
+    ("date-time: the same digits with another offset", {"start": "2026-04-16T14:00:00Z"}, {"start": START}, False,
+     False, False),
+    ("date-time: another second", {"start": "2026-04-16T14:00:01"}, {"start": START}, False, False, False),
+    ("date-time: another fraction", {"start": "2026-04-16T14:00:00.5"}, {"start": START}, False, False, False),
+    ("date-time: no such day", {"start": "2026-02-30T14:00:00"}, {"start": START}, False, False, False),
+    ("date-time: no such hour", {"start": "2026-04-15T38:00:00"}, {"start": START}, False, False, False),
+    ("date-time for a date", {"day": "2026-04-15T00:00:00"}, {"day": "2026-04-15"}, False, False, False),
+    ("German date text", {"day": "15.04.2026"}, {"day": "2026-04-15"}, False, False, False),
+    ("date, edge blanks", {"day": "2026-04-15 "}, {"day": "2026-04-15"}, True, True, False),
+    ("UUID upper case (format uuid)", {"id": UUID.upper()}, {"id": UUID}, False, True, False),
+    ("UUID upper case, no format", {"text": UUID.upper()}, {"text": UUID}, False, False, False),
+    ("another UUID", {"id": UUID[:-1] + "5"}, {"id": UUID}, False, False, False),
+    ("unexpected key", {"text": "a", "size": 5}, {"text": "a"}, False, False, False),
+    ("unexpected key outside the schema", {"text": "a", "colour": None}, {"text": "a"}, False, False, False),
+    ("a missing key", {}, {"text": "a"}, False, False, False),
+    ("nested: text for an integer", {"person": {"name": "x", "age": "5"}}, {"person": {"name": "x", "age": 5}}, False,
+     True, True),
+    ("nested: null for an omitted optional", {"person": {"name": "x", "age": None}}, {"person": {"name": "x"}}, False,
+     True, False),
+    ("nested: instant", {"person": {"name": "x", "since": "2026-04-16T12:00Z"}},
+     {"person": {"name": "x", "since": START}}, False, True, False),
+    ("nested: unexpected key", {"person": {"name": "x", "b": 1}}, {"person": {"name": "x"}}, False, False, False),
+    ("in a list: UUID upper case", {"people": [{"id": UUID.upper()}]}, {"people": [{"id": UUID}]}, False, True, False),
+    ("order of a list", {"tags": ["b", "a"]}, {"tags": ["a", "b"]}, False, False, False),
+    ("a list for an object", {"person": []}, {"person": {}}, False, False, False),
+    ("anyOf: instant", {"late": "2026-04-16T12:00:00Z"}, {"late": START}, False, True, False),
+    ("no type in the schema: text is no number", {"free": "60"}, {"free": 60}, True, False, False),
+]
+
+
+@pytest.mark.parametrize(("row", "actual", "expected", "theirs", "ours", "noted"), BOTH_RULES,
+                         ids=[f"{i} {t[0]}" for i, t in enumerate(BOTH_RULES)])
+def test_the_bench_and_the_original_rule(row: str, actual: dict[str, Any], expected: dict[str, Any], theirs: bool,
+                                         ours: bool, noted: bool) -> None:
+    policy = bench_policy(ZONE)
+    assert same_text_equal(actual, expected) is theirs, row
+    assert arguments_equal(ANYTHING, actual, expected, policy) is ours, row
+    assert bool(ours and form_notes(ANYTHING, actual, expected, policy)) is noted, row
+
+
+@pytest.mark.parametrize(("actual", "expected", "theirs"), [
+    ([], {"key": "x"}, False), ("[]", {"key": "x"}, False), (5, {"key": "x"}, False), ([], {}, True), ("", {}, True),
+    ("text", {}, False), (["key"], {"key": "x"}, False), ({"key": 10 ** 5000}, {"key": "x"}, False),
+])
+def test_what_made_the_original_crash_is_no_match(actual: Any, expected: dict[str, Any], theirs: bool) -> None:
+    assert same_text_equal(actual, expected) is theirs
+
+
+def test_a_form_note_names_the_argument_and_what_stood_there() -> None:
+    actual = {"key": "x", "number": "60", "person": {"name": "a", "age": "5"}, "flag": True}
+    expected = {"key": "x", "number": 60, "person": {"name": "a", "age": 5}, "flag": True}
+    assert form_notes(ANYTHING, actual, expected, BENCH) == [
+        'number: text "60" for integer', 'person.age: text "5" for integer']
+    assert form_notes(ANYTHING, expected, expected, BENCH) == []
+
+
+SETS = [
+    (("tags",), {"tags": ["b", "a"]}, {"tags": ["a", "b"]}, True),
+    (("tags",), {"tags": ["a"]}, {"tags": ["a", "b"]}, False),
+    (("tags",), {"tags": ["a", "b", "a"]}, {"tags": ["a", "b"]}, True),
+    (("tags",), {"tags": ["a", "b", "c"]}, {"tags": ["a", "b"]}, False), (("tags",), {"tags": []}, {"tags": []}, True),
+    (("tags",), {"tags": "ab"}, {"tags": ["a", "b"]}, False),
+    (("people", "*", "roles"), {"people": [{"roles": ["x", "y"]}]}, {"people": [{"roles": ["y", "x"]}]}, True),
+    (("people",), {"people": [{"roles": ["x", "y"]}]}, {"people": [{"roles": ["y", "x"]}]}, False),
+    (("people",), {"people": [{"id": UUID.upper()}, {"id": "b"}]}, {"people": [{"id": "b"}, {"id": UUID}]}, True),
+]
+
+
+@pytest.mark.parametrize(("path", "actual", "expected", "equal"), SETS, ids=range(len(SETS)))
+def test_an_array_named_as_a_set_has_no_order_and_no_duplicates(path: tuple[str, ...], actual: dict[str, Any],
+                                                                expected: dict[str, Any], equal: bool) -> None:
+    assert arguments_equal(ANYTHING, actual, expected, bench_policy(ZONE, frozenset([path]))) is equal
+    assert arguments_equal(ANYTHING, actual, expected, MAIN) is False or actual == expected
+
+
+def test_without_a_zone_a_time_with_an_offset_is_no_local_time() -> None:
+    with_offset, local = {"start": "2026-04-16T12:00:00Z"}, {"start": START}
+    assert not arguments_equal(ANYTHING, with_offset, local, BENCH)
+    assert arguments_equal(ANYTHING, with_offset, {"start": "2026-04-16T14:00:00+02:00"}, BENCH)
+    assert arguments_equal(ANYTHING, {"start": "2026-04-16 14:00"}, local, BENCH)
+
+
+@pytest.mark.parametrize(("row", "actual", "expected"), [t[:3] for t in BOTH_RULES if t[4]], ids=lambda v: str(v)[:40])
+def test_the_tolerances_of_the_bench_hold_both_ways_where_nothing_is_spelled_as_text(
+        row: str, actual: dict[str, Any], expected: dict[str, Any]) -> None:
+    if not form_notes(ANYTHING, actual, expected, bench_policy(ZONE)):
+        assert arguments_equal(ANYTHING, expected, actual, bench_policy(ZONE)), row
+
+
+TOLERATED = ("NFD umlaut", "nested key order", "order of arguments", "integer spelled as float",
+             "null for an omitted optional", "nested: null for an omitted optional", "an explicit default",
+             "an omitted default")
+
+
+@pytest.mark.parametrize("row", [t for t in BOTH_RULES if t[4]], ids=lambda t: t[0])
+def test_the_main_suite_has_none_of_the_tolerances_of_the_bench(row: tuple[Any, ...]) -> None:
+    assert arguments_equal(ANYTHING, row[1], row[2]) is (row[0] in TOLERATED and not row[0].startswith("nested: null"))
+
+
+@pytest.mark.parametrize("row", [t for t in BOTH_RULES if not t[4]], ids=lambda t: t[0])
+def test_an_unequal_call_has_a_fault_under_the_policy_of_the_bench(row: tuple[Any, ...]) -> None:
+    tools = Toolset.of([ANYTHING])
+    actual, expected = ({"key": "k"} | arguments for arguments in row[1:3])
+    fault = fault_of(tools, Call("anything", actual), Call("anything", expected), bench_policy(ZONE))
+    assert fault.outcome in ("missing_args", "hallucinated_arg", "type_error", "wrong_args")
+
+
+def test_a_fault_is_not_what_the_policy_lets_pass() -> None:
+    tools = Toolset.of([ANYTHING])
+    fault = fault_of(tools, Call("anything", {"key": "k", "number": "60", "text": "b"}),
+                     Call("anything", {"key": "k", "number": 60, "text": "a"}), BENCH)
+    assert (fault.outcome, fault.why) == ("wrong_args", "text: b instead of a")

@@ -564,3 +564,35 @@ def test_arguments_that_an_endpoint_nested_too_deeply_are_unreadable(depth: int)
 def test_an_entry_without_a_function_gives_way_to_the_older_spelling() -> None:
     message = {"tool_calls": [{"id": "x"}], "function_call": {"name": "weather", "arguments": '{"slug": "koeln"}'}}
     assert read(message).calls == (W,)
+
+
+# --- a prompt that asks for several calls -----------------------------------------------------------------------------
+
+OTHER = '{"name": "unknown", "arguments": {"slug": "bonn"}}'
+TWO = '{"name": "weather", "arguments": {"slug": "bonn"}}'
+SEVERAL = [
+    # (text, names and slugs where several calls were asked for, where one was)
+    (f"[{GOOD}, {TWO}]", "koeln bonn", "koeln bonn"), (f"{GOOD}\n{TWO}", "koeln bonn", "koeln bonn"),
+    (f"```json\n{GOOD}\n```\n```json\n{TWO}\n```", "koeln bonn", "koeln bonn"),
+    (f"```json\n{GOOD}\n{TWO}\n```", "koeln bonn", "koeln bonn"), (f"{GOOD}, {TWO}", "koeln bonn", "koeln bonn"),
+    (f"Erst {GOOD}, dann {TWO}.", "koeln bonn", "koeln bonn"), (GOOD, "koeln", "koeln"),
+    (f"{GOOD}\n{GOOD}", "koeln koeln", "koeln"), (f"{GOOD}\n{OTHER}", "koeln bonn", "koeln"),
+    (f"{GOOD};\n```\n{OTHER}\n```", "koeln bonn", "koeln bonn"), (f"Wie {OTHER}: {GOOD}", "koeln", "koeln"),
+]
+
+
+@pytest.mark.parametrize(("text", "several", "one"), SEVERAL, ids=range(len(SEVERAL)))
+def test_objects_one_after_the_other_are_calls_in_order(text: str, several: str, one: str) -> None:
+    message = {"role": "assistant", "content": text}
+    for wanted, flag in ((several, True), (one, False)):
+        reading = calls_from_message(message, TOOLS, "prompt", "stop", several=flag)
+        assert " ".join(call.arguments["slug"] for call in reading.calls) == wanted
+        assert not reading.broken
+
+
+def test_several_calls_change_nothing_in_native_mode_and_repair_nothing() -> None:
+    def reading(text: str, mode: str) -> Reading:
+        return calls_from_message({"role": "assistant", "content": text}, TOOLS, mode, "stop", several=True)
+    assert reading(f"{GOOD}\n{TWO}", "native").broken
+    assert reading(f"{GOOD}\n{TWO[:-4]}", "prompt").broken
+    assert reading(f"{GOOD}\n{GOOD}", "prompt").labels == ("one_after_another",)

@@ -151,6 +151,13 @@ def test_scores_write_every_column_and_failures_write_null() -> None:
     assert failure.failed and all(failure.to_json()[m] is None for m in MATCHES) and failure.to_json()["calls"] is None
 
 
+def test_what_a_suite_counts_joins_the_row_and_leaves_a_score_hashable() -> None:
+    score = Score("ok", call_match=True, details={"hits": 1, "form_notes": []})
+    assert list(score.to_json().items())[-2:] == [("hits", 1), ("form_notes", [])]
+    assert Score("ok").to_json() == Score("ok", details={}).to_json()
+    assert len({score, Score("ok", call_match=True), Score("ok", call_match=True)}) == 2
+
+
 def test_the_names_of_the_format() -> None:
     assert SETS == ("core", "extended", "robust", "abstain")
     assert set(FAILURES) == {"infra_error", "context_overflow", "auth_error", "empty_reply", "not_run"}

@@ -364,3 +364,57 @@ def test_flags_that_do_not_fit_are_one_line_and_exit_2(report, results, argument
     assert done.returncode == 2 and done.stdout == ""
     [line] = done.stderr.splitlines()
     assert line.startswith("report.py: ") and message in line
+
+
+# --- the suite bench --------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def own_bench(tmp_path):
+    """A folder with the starter's cases, and the results of two programs over them."""
+    cases = ["--cases", "own/faelle.jsonl", "--tools", "own/werkzeuge.json"]
+    for flags in (["--init", "own"], [*cases, "--model", "oracle"], [*cases, "--model", "never_calls"]):
+        done = subprocess.run([sys.executable, str(ROOT / "run_eval.py"), "--suite", "bench", *flags],
+                              capture_output=True, text=True, encoding="utf-8", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    return cases
+
+
+def test_own_cases_are_reported_and_compared(report, own_bench, tmp_path):
+    first, second = (f"results/bench/{model}.faelle.json" for model in ("never_calls", "oracle"))
+    done = report(*own_bench, "results", tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert "bench, faelle: mode prompt" in done.stdout and "5/5 = 100.0" in done.stdout and "2/5 = 40.0" in done.stdout
+    done = report(*own_bench, "--compare", first, second, tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert "That cannot be told from 5 cases: 3 cases gained, 0 lost" in done.stdout
+    assert "lesen statt ändern" in done.stdout, "what the case tests"
+
+
+def test_a_case_is_shown_with_its_pitfalls(report, own_bench):
+    done = report(*own_bench, "--task", "S5-1", "results", tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert "missing   Artikel | Nummer | Modell" in done.stdout
+    assert "pitfalls  eine Artikelnummer erfinden" in done.stdout
+
+
+def test_own_cases_need_not_be_there_to_be_shown(report, own_bench):
+    done = report("results")
+    assert done.returncode == 0, done.stderr
+    assert "bench, faelle (so named by the file)" in done.stdout and "5/5 = 100.0" in done.stdout
+
+
+STORED = ROOT / "results" / "bench"
+
+
+@pytest.mark.parametrize("arguments, said, why", [
+    (["--set", "paraphrase"], "bench, paraphrase: mode prompt", "the wordings are sets"),
+    (["--confusion"], "called in no row: no tool", "the bench has tools of its own"),
+    (["--rescore"], "Nothing changed", "the stored baselines are what the scorer says"),
+    (["--format", "csv", "--table", "stages"], "oracle", "one row per run and stage"),
+    (["--gate", "failed<=0"], "10 runs keep failed<=0", "gates hold for a bench, too"),
+])
+def test_the_stored_bench_runs_in_every_view(report, arguments, said, why):
+    done = report(*arguments, STORED, tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout, why
+    assert "air_quality" not in done.stdout, "that is a tool of another suite"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from infranode_eval.journal import Entry
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.results import (
     Description,
+    Fold,
     check_writable,
     entries_of,
     read_result,
@@ -23,6 +25,7 @@ from infranode_eval.results import (
     write_result,
 )
 from infranode_eval.runner import Played
+from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Transcript
 from infranode_eval.summary import summary_lines
 from lm_eval_task.errors import DataError, UsageError
@@ -115,6 +118,9 @@ PATHS = [
     (("org/Model-1.5", "single", "extended", "native"), "results/org__Model-1.5.extended.native.json", "marks"),
     (("m", "single", "core", "prompt", "lauf 2"), "results/m.lauf_2.json", "a tag"),
     (("m", "chain"), "results/chain/m.json", "another suite"),
+    (("m", "bench", "original", "prompt", None, None, None, "original"), "results/bench/m.json", "its usual set"),
+    (("m", "bench", "paraphrase", "native", "t", None, None, "original"), "results/bench/m.paraphrase.native.t.json",
+     "another set of it"),
     (("../x:y ü",), "results/_..__x_y__.json", "nothing leaves the folder"),
     ((".",), "results/_..json", "no hidden file"),
     (("m", "single", "extended", "native", "x", "meine"), "results/m.meine.native.x.json", "own tasks name the file"),
@@ -125,6 +131,27 @@ PATHS = [
 @pytest.mark.parametrize(("arguments", "expected", "reason"), PATHS)
 def test_paths(arguments: tuple[str, ...], expected: str, reason: str) -> None:
     assert results_path(*arguments).as_posix() == expected, reason
+
+
+def test_the_offset_of_local_time_belongs_to_the_identity_where_a_suite_has_one() -> None:
+    east = replace(DESCRIPTION, settings={**DESCRIPTION.settings, "zone": "+02:00"})
+    assert east.identity()["zone"] == "+02:00" and "zone" not in DESCRIPTION.identity()
+
+
+def test_a_suite_brings_its_own_numbers_and_says_which_of_them_lead() -> None:
+    fold = Fold(DESCRIPTION, Sampling(160), True, Shelf(), lambda pairs: {"n": len(pairs), "rest": None},
+                lambda metrics: {"n": metrics["n"]})
+    made = fold.result([fold.keep(one) for one in ROWS])
+    assert made["metrics"] == {"n": 5, "rest": None} and made["answered"] == {"n": 3, "rest": None}
+    assert made["headline"] == {"n": 5}
+    assert list(made).index("headline") == list(made).index("metrics") - 1
+
+
+def test_equal_verdicts_with_other_details_stay_two() -> None:
+    scores = [Score("missing_calls", details={"hits": hits}, **WRONG) for hits in (0, 1)]
+    fold = Fold(DESCRIPTION, Sampling(160), True, Shelf())
+    kept = [fold.keep(played(f"t{i}", "x", score)) for i, score in enumerate(scores)]
+    assert [one.score.details for one in kept] == [{"hits": 0}, {"hits": 1}]
 
 
 SETUPS = [

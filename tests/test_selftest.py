@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 import selftest
+from infranode_eval.bench_variants import failures, successes
 from infranode_eval.equivalences import equivalences
 from infranode_eval.mutations import mutations
+from lm_eval_task.cases import read_cases
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.records import Call, Score, Task
 from lm_eval_task.tools import read_tools
@@ -141,3 +143,60 @@ def test_a_surprise_ends_the_command_with_exit_status_1(tmp_path: Path, capsys: 
     assert selftest.main(["--tasks", str(path)]) == 1
     error = capsys.readouterr().err
     assert "routing-berlin" in error and "constant" in error and 'get_city(slug="berlin")' in error
+
+
+# --- the suite bench --------------------------------------------------------------------------------------------------
+
+CASES = read_cases()
+
+
+def test_the_cases_of_the_project_hold_and_the_baselines_reach_what_they_must(
+        capsys: pytest.CaptureFixture[str]) -> None:
+    assert selftest.main([]) == 0
+    out = capsys.readouterr().out
+    for name, right in (("oracle", 42), ("never_calls", 14), ("asks_always", 14), ("always_calls", 0),
+                        ("first_step_only", 34)):
+        for mode in ("prompt", "native"):
+            assert f"{right:8}  of 42 right: bench, baseline {name}, {mode} mode\n" in out
+    assert "bench, score 0: the same digits in Z" in out and "bench, score 1: digits as text" in out
+    assert "and 42 cases, each with the verdict" in out.splitlines()[-1]
+
+
+def test_cases_of_ones_own_are_proved_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "own.jsonl"
+    row = {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [{"name": "list_rooms", "args": {"min_seats": 6}}]}
+    path.write_text(json.dumps(row), "utf-8")
+    assert selftest.main(["--cases", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert "replies to 1 cases" in out and "1  of 1 right: bench, baseline oracle, native mode" in out
+    assert "never_calls" not in out, "only the oracle has a number that is known beforehand"
+    assert selftest.main(["--cases", str(path), "--tasks", str(path)]) == 2
+    row["erwartet"][0]["name"] = "fliegen"
+    path.write_text(json.dumps(row), "utf-8")
+    assert selftest.main(["--cases", str(path)]) == 2
+    assert "own.jsonl:1: case S2-1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("what", "must_succeed", "score"), [
+    ("a mutation that succeeds", False, Score("ok", call_match=True, details={"streng_match": False})),
+    ("an equivalence that fails", True, Score("wrong_args", call_match=False, details={"streng_match": True})),
+    ("a mutation that only the original's rule lets pass", False,
+     Score("wrong_args", call_match=False, details={"streng_match": True})),
+    ("an equivalence that the original's rule should know", True,
+     Score("ok", call_match=True, details={"streng_match": False})),
+], ids=lambda value: value if isinstance(value, str) else "")
+def test_a_surprise_of_the_bench_names_the_case_and_both_calls(what: str, must_succeed: bool, score: Score) -> None:
+    task = next(task for task in CASES.tasks if task.task_id == "S2-9")
+    kind = "as expected" if must_succeed else "argument dropped"
+    made = (successes if must_succeed else failures)(task, CASES.tools, CASES.zone)
+    variant = next(variant for variant in made if variant.kind == kind)
+    with pytest.raises(selftest.Surprise) as surprise:
+        selftest.check_case(task, variant, score, must_succeed)
+    message = str(surprise.value)
+    assert "S2-9" in message and kind in message and str(task.expected[0]) in message
+    assert str(variant.calls[0]) in message
+
+
+def test_a_baseline_that_reaches_another_number_is_a_surprise() -> None:
+    with pytest.raises(selftest.Surprise, match="never_calls solves 14 of 42 cases"):
+        selftest.bench_line("never_calls", "native", 13, CASES, selftest.bench.scene(None, CASES.tools))

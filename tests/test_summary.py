@@ -70,3 +70,10 @@ def test_a_baseline_took_nothing() -> None:
 
 def test_per_cent() -> None:
     assert [per_cent(v) for v in (None, 0.0, 1.0, 0.8789)] == ["—", "0.0", "100.0", "87.9"]
+
+
+def test_a_suite_may_print_numbers_of_its_own() -> None:
+    result = result_of(DESCRIPTION, [RIGHT, WRONG], Sampling(160), False)
+    lines = list(summary_lines(result, None, lambda given: iter([f"mine {given['counts']['n']}"])))
+    assert lines[1:4] == ["", "mine 2", ""] and not any("call_match" in line for line in lines)
+    assert "outcomes: no_call 1, ok 1" in lines

@@ -31,9 +31,12 @@ def installed(tmp_path_factory):
 
 def test_data_files_lie_inside_the_packages(installed):
     for name in ("lm_eval_task/tools.json", "lm_eval_task/tasks.jsonl", "lm_eval_task/infranode_tools_de.yaml",
-                 "lm_eval_task/_infranode_tools_de_yaml", "lm_eval_task/categories/infranode_tools_de_poi_type.yaml",
+                 "lm_eval_task/_infranode_tools_de_yaml", "lm_eval_task/infranode_bench_de.yaml",
+                 "lm_eval_task/bench_cases.jsonl", "lm_eval_task/bench_tools.json", "lm_eval_task/bench_system.txt",
+                 "lm_eval_task/categories/infranode_tools_de_poi_type.yaml",
                  "infranode_eval/data/snapshot_facts.json", "infranode_eval/data/phrasings/tools.json",
-                 "infranode_eval/data/result.schema.json", "infranode_eval/data/page/page.html.j2",
+                 "infranode_eval/data/result.schema.json",
+                 "infranode_eval/data/starter/faelle.jsonl", "infranode_eval/data/page/page.html.j2",
                  "infranode_eval/data/page/words.json", "infranode_eval/data/exports/dataset_card.md",
                  "infranode_eval/data/exports/verifiers/__init__.py"):
         assert (installed / name).is_file(), name

@@ -1,6 +1,6 @@
 """Programs that answer without a language model: the floor, and the ceiling, under every number.
 
-They see what a model sees, the question and the tools, nothing else; only the oracle is handed the task.
+They see what a model sees, the question and the tools, nothing else; only those that replay golds are handed the task.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import Tool, Toolset
 
 NO_CALL = "Dafür passt kein Werkzeug."
+QUESTION = "Wie ist das genau gemeint?"
 
-Program = Callable[[str], "Sequence[Call]"]
+Program = Callable[[str], "Sequence[Call] | str"]   # the calls for a question, or a text instead
 
 
 def open_provider(options: ProviderOptions) -> Baseline | Oracle:
     """Raise UsageError for a name that is no baseline."""
-    if options.model == "oracle":
-        return Oracle()
+    if options.model in REPLAYS:
+        return REPLAYS[options.model]
     if options.model not in PROGRAMS:
-        names = ", ".join((*PROGRAMS, "oracle"))
+        names = ", ".join((*PROGRAMS, *REPLAYS))
         raise UsageError(f"baseline {options.model!r} does not exist; expected one of {names}")
     return Baseline(*PROGRAMS[options.model], options.tools)
 
@@ -56,30 +57,34 @@ class Baseline:
 
 
 class Oracle:
-    """Replays the gold of the task: proves that a perfect run scores 1."""
+    """Replays the gold of the task, or its first steps only.
+
+    The whole gold proves that a perfect run scores 1.
+    """
 
     deterministic = True
-    setup = "baseline: replays the expected calls"
 
-    def __init__(self, task: Task | None = None) -> None:
-        self._task = task
+    def __init__(self, setup: str = "baseline: replays the expected calls", steps: int | None = None,
+                 task: Task | None = None) -> None:
+        self.setup = setup
+        self._steps, self._task = steps, task
 
     def for_task(self, task: Task) -> Oracle:
-        return Oracle(task)
+        return Oracle(self.setup, self._steps, task)
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         if self._task is None:
-            raise UsageError("the oracle answers only tasks whose gold it is handed")
-        return written(self._task.expected, native=tools is not None)
+            raise UsageError("a baseline that replays golds answers only tasks whose gold it is handed")
+        return written(self._task.expected[:self._steps], native=tools is not None)
 
     def close(self) -> None:
         pass
 
 
-def written(calls: Sequence[Call], native: bool) -> Answer:
+def written(calls: Sequence[Call] | str, native: bool) -> Answer:
     """Calls as a model would answer them: JSON text (one object, or a list), or native entries; a sentence for none."""
-    if not calls:
-        return Answer({"role": "assistant", "content": NO_CALL}, "stop")
+    if not calls or isinstance(calls, str):
+        return Answer({"role": "assistant", "content": calls or NO_CALL}, "stop")
     if not native:
         values = [c.to_json() for c in calls]
         text = json.dumps(values[0] if len(values) == 1 else values, ensure_ascii=False)
@@ -207,6 +212,31 @@ def _never_calls(tools: Toolset) -> Program:
     return lambda question: ()
 
 
+def _asks_always(tools: Toolset) -> Program:
+    return lambda question: QUESTION
+
+
+def _always_calls(tools: Toolset) -> Program:
+    first = tools.tools[0]
+    call = Call(first.name, {name: _made_up(schema) for name, schema in first.properties.items()})
+    return lambda question: (call,)
+
+
+_BY_FORMAT = {"uuid": "00000000-0000-4000-8000-000000000000", "date": "2000-01-01", "date-time": "2000-01-01T00:00:00"}
+_BY_TYPE: Mapping[str, Any] = {"boolean": True, "array": [], "object": {}, "null": None}
+
+
+def _made_up(schema: Mapping[str, Any]) -> Any:
+    """A value that the schema allows and nobody asked for, as far as type, enum, format and minimum tell."""
+    if schema.get("enum"):
+        return schema["enum"][0]
+    types = schema.get("type", "string")
+    kind = types if isinstance(types, str) else types[0]
+    if kind in ("integer", "number"):
+        return schema.get("minimum", 1)
+    return _BY_TYPE.get(kind, _BY_FORMAT.get(schema.get("format", ""), "x"))
+
+
 def _city_call(name: str, question: str) -> Sequence[Call]:
     slugs = find_slugs(question)
     return (Call(name, {"slug": slugs[0]}),) if slugs else (Call(name, {}),)
@@ -219,4 +249,10 @@ PROGRAMS: Mapping[str, tuple[Callable[[Toolset], Program], str]] = {
     "first_tool": (_first_tool, "baseline: the first tool of the list, city by gazetteer"),
     "constant": (_constant, "baseline: always get_city for Berlin, which no core task expects"),
     "never_calls": (_never_calls, "baseline: always the same sentence, never a call"),
+    "asks_always": (_asks_always, "baseline: always the same question, never a call"),
+    "always_calls": (_always_calls, "baseline: always the first tool offered, made-up values"),
+}
+REPLAYS: Mapping[str, Oracle] = {
+    "oracle": Oracle(),
+    "first_step_only": Oracle("baseline: replays the first expected call only, as a server without parallel calls", 1),
 }

@@ -26,6 +26,9 @@ OUTCOMES = ("ok", "ok_recovered", "abstain_ok", "wrong_tool", "unknown_tool", "w
 UNKNOWN = "unknown"     # a row whose verdict is stored without its outcome (lm-eval, scored by another version)
 SETUPS = ("S", "N", "R", "custom")
 MAIN_SUITE = "infranode_tools_de"
+DETAILS = {"hits": int, "steps": int, "emitted": int, "form_notes": list, "streng_match": bool, "streng_hits": int,
+           "broken": bool, "asked": bool, "asked_right": bool, "claims_done": bool, "first_step_only": bool}
+_NOTHING: Mapping[str, Any] = {}     # shared by a million rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Row:
 
     native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
     or where it is unknown. cut_in_reasoning, cut_repeating: where the budget ended. prompt_tokens: as the endpoint
-    counted.
+    counted. details: what only a bench case tells, by DETAILS; empty elsewhere.
     """
 
     task_id: str
@@ -46,6 +49,7 @@ class Row:
     cut_in_reasoning: bool = False
     cut_repeating: bool = False
     prompt_tokens: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, value: Any, mode: str = "prompt", tools: Toolset | None = None,
@@ -72,7 +76,8 @@ class Row:
         cut = score.outcome == "truncated" and isinstance(message, dict)
         return cls(intern(value["task_id"]), intern(category), repeat, score, native, recovered,
                    cut and cut_in_reasoning(score, message, usage), cut and cut_repeating(score, message),
-                   prompt_tokens(usage) if usage else None)
+                   prompt_tokens(usage) if usage else None,
+                   _details(value) if "steps" in value or "hits" in value else _NOTHING)
 
 
 Rules = dict[tuple[bool, bool, tuple[str, ...]], "bool | None"]     # (native, readable, labels) → recovered
@@ -116,6 +121,18 @@ def _score(row: Mapping[str, Any]) -> Score:
     return Score(outcome, sub, tuple(labels), why, *matches, _calls(calls, row) if calls is not None else None)
 
 
+def _details(row: Mapping[str, Any]) -> dict[str, Any]:
+    """What a bench case tells besides its verdict; null where a failure leaves something open."""
+    found = {name: row[name] for name in DETAILS if row.get(name) is not None}
+    for name, value in found.items():
+        if type(value) is not DETAILS[name] or name == "form_notes" and not all(isinstance(v, str) for v in value):
+            raise DataError(f'row {row["task_id"]}: "{name}" must be {_KINDS[DETAILS[name]]}, found {value!r}')
+    return found
+
+
+_KINDS = {int: "a whole number", bool: "true or false", list: "a list of texts"}
+
+
 def reply_of(row: Mapping[str, Any]) -> Reply | None:
     """The reply stored in a row, as the scorer saw it; None if no answer was obtained."""
     message, finish = row.get("reply"), row.get("finish_reason")
@@ -140,7 +157,8 @@ class Run:
     hashes: tasks, tools, prompt; None where the file does not tell. n, failed: rows. metrics, answered: as stored,
     over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty where only metrics were
     stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
-    set_name: what the file calls its set. program: what a baseline does, in its own words.
+    set_name: what the file calls its set. program: what a baseline does, in its own words. headline: the numbers that
+    the suite puts first, the one that counts before the others.
     """
 
     path: str
@@ -164,6 +182,7 @@ class Run:
     notes: tuple[str, ...] = ()
     set_name: str | None = None
     program: str | None = None
+    headline: tuple[str, ...] = ()
 
     @property
     def arm(self) -> str | None:
@@ -255,7 +274,8 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
         complete=value.get("complete") is True, scorer_version=str(value.get("scorer_version") or "?"),
         hashes={key: text_or_none(hashes.get(key)) for key in ("tasks", "tools", "prompt")}, settings=settings,
         n=len(rows), failed=failed, metrics=_numbers(value, "metrics", path),
-        answered=_numbers(value, "answered", path), rows=rows, set_name=text_or_none(value.get("set")), program=program)
+        answered=_numbers(value, "answered", path), rows=rows, set_name=text_or_none(value.get("set")), program=program,
+        headline=tuple(value["headline"]) if isinstance(value.get("headline"), dict) else ())
 
 
 def _setup(value: Mapping[str, Any]) -> tuple[str, str | None]:

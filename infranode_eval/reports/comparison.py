@@ -26,17 +26,22 @@ from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
 
 LEVEL = 0.05
+DISCORDANT = (0.12, 0.25)   # shares of tasks that only one of two runs solves: similar runs, unlike runs
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A task that one run solves more often than the other. change: share of repeats, second minus first, -1 to 1."""
+    """A task that one run solves more often than the other. change: share of repeats, second minus first, -1 to 1.
+
+    tests: what the task is there for, in its author's words; empty where they are not known.
+    """
 
     task_id: str
     category: str
     change: float
     first: Row
     second: Row
+    tests: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +131,7 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
     ids = _paired_ids(first, second, sets, common)
     known = set_of(first, sets) or set_of(second, sets)
     one, other = _rows(first, ids), _rows(second, ids)
-    flips = _flips(one, other)
+    flips = _flips(one, other, known.tasks if known else {})
     categories = {key: rows[0].category for key, rows in one.items()}
     templates = clusters_of(known) if known else {}
     repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
@@ -176,15 +181,22 @@ def _part(ids: Sequence[str], one: Mapping[str, Sequence[Row]], other: Mapping[s
                 sum(b > a for a, b in shares), sum(b < a for a, b in shares))
 
 
-def _flips(one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]]) -> tuple[Flip, ...]:
+def _flips(one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]],
+           tasks: Mapping[str, Task]) -> tuple[Flip, ...]:
     """In the order of the tasks; with repeats the rows shown are the first of each run that tell the difference."""
     found = []
     for key, rows in one.items():
         change = _share(other[key]) - _share(rows)
         if change:
             found.append(Flip(key, rows[0].category, change, _example(rows, change < 0),
-                              _example(other[key], change > 0)))
+                              _example(other[key], change > 0), aim_of(tasks.get(key))))
     return tuple(found)
+
+
+def aim_of(task: Task | None) -> str:
+    """What a case tests, as its author wrote it; empty for other tasks."""
+    aim = task.extra.get("prueft") if task else None
+    return aim if isinstance(aim, str) else ""
 
 
 def _example(rows: Sequence[Row], solved: bool) -> Row:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from infranode_eval.reports.archive import Row, Run
+from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.bench_tables import help_sentence, streng_sentence
 from infranode_eval.reports.comparison import Comparison, Flip, Part, p_text, sentence
 from infranode_eval.statistics import Interval
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent
@@ -27,7 +29,8 @@ def comparison_sections(found: Comparison) -> list[Section]:
     tables = (_numbers(found, names), _categories(found, names),
               _flips(f"Solved only by {names[1]}", found.gained, names),
               _flips(f"Solved only by {names[0]}", found.lost, names))
-    return [Section(title, tuple(t for t in tables if t.rows), (sentence(found, names), *found.notes))]
+    verdict = [help_sentence(found), streng_sentence(found, names)] if found.first.suite == SUITE else []
+    return [Section(title, tuple(t for t in tables if t.rows), (sentence(found, names), *verdict, *found.notes))]
 
 
 def _columns(*headers: str) -> tuple[Column, ...]:
@@ -72,8 +75,11 @@ def _categories(found: Comparison, names: tuple[str, str]) -> Table:
 
 
 def _flips(title: str, flips: Sequence[Flip], names: tuple[str, str]) -> Table:
-    rows = tuple((f.task_id, _verdict(f.first), _verdict(f.second)) for f in flips)
-    return Table(f"{title}: {len(flips)}", (Column("task"), Column(names[0]), Column(names[1])), rows)
+    told = any(f.tests for f in flips)
+    rows = tuple((f.task_id, *([f.tests or ABSENT] if told else []), _verdict(f.first), _verdict(f.second))
+                 for f in flips)
+    aim = [Column("what it tests")] if told else []
+    return Table(f"{title}: {len(flips)}", (Column("task"), *aim, Column(names[0]), Column(names[1])), rows)
 
 
 def _verdict(row: Row) -> str:
@@ -96,7 +102,9 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
         "p": found.p, "test": found.test, "discordant": found.discordant, "detectable": found.detectable,
         "categories": {category: _part_json(part) for category, part in found.parts.items()},
         "flips": [flip_json(flip) for flip in found.flips],
-        "sentence": sentence(found, names_of(found)), "notes": list(found.notes)}
+        "sentence": sentence(found, names_of(found)),
+        **({"help": help_sentence(found)} if found.first.suite == SUITE else {}),
+        "notes": list(found.notes)}
 
 
 def _run_json(run: Run) -> dict[str, Any]:
@@ -113,4 +121,5 @@ def flip_json(flip: Flip) -> dict[str, Any]:
     return {"task_id": flip.task_id, "category": flip.category, "change": flip.change,
             "first_outcome": flip.first.score.outcome, "first_sub": flip.first.score.sub,
             "first_why": flip.first.score.why, "second_outcome": flip.second.score.outcome,
-            "second_sub": flip.second.score.sub, "second_why": flip.second.score.why}
+            "second_sub": flip.second.score.sub, "second_why": flip.second.score.why,
+            "tests": flip.tests}

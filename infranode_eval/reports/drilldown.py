@@ -93,6 +93,35 @@ def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
     yield clean(f"expected  {_calls(task.expected)}")
     for accepted in task.accept:
         yield clean(f"accepted  {_calls(accepted)}")
+    for name, text in facts_of(task):
+        yield clean(f"{name:<9} {text}")
+
+
+def facts_of(task: Task) -> Iterator[tuple[str, str]]:
+    """What a case of the bench says of itself besides its gold, as (name, text); nothing for other tasks."""
+    extra = task.extra
+    for step, others in enumerate(extra.get("oder") or (), 1):
+        for call in others:
+            yield "or", f"{_shown(call)} (step {step})"
+    if extra.get("nur"):
+        yield "offered", ", ".join(map(str, extra["nur"]))
+    if extra.get("reihenfolge"):
+        yield "order", "as expected"
+    if extra.get("menge"):
+        yield "sets", ", ".join(map(str, extra["menge"]))
+    if extra.get("fehlt"):
+        yield "missing", " | ".join(map(str, extra["fehlt"]))
+    for key, name in (("prueft", "tests"), ("fallen", "pitfalls")):
+        if isinstance(extra.get(key), str):
+            yield name, extra[key]
+
+
+def _shown(call: Any) -> str:
+    """A call as the case holds it, read or as JSON."""
+    if isinstance(call, dict) and isinstance(call.get("name"), str):
+        arguments = call.get("args", call.get("arguments", {}))
+        return str(Call(call["name"], arguments if isinstance(arguments, dict) else {}))
+    return str(call)
 
 
 def _calls(calls: Sequence[Call]) -> str:
@@ -111,6 +140,8 @@ def _case_lines(case: Case) -> Iterator[str]:
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
     yield clean(f"  verdict   {word}: {score.outcome}{sub}, {score.why or 'no reason stored'}")
+    if case.row.details:
+        yield clean("  steps     " + _steps(case.row))
     if not score.failed:
         yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES)
 
@@ -121,6 +152,18 @@ def _read(score: Score) -> str:
     if score.failed:
         return "nothing, there is no reply"
     return "nothing readable" if score.outcome in ("malformed_call", "truncated") else "no call"
+
+
+def _steps(row: Row) -> str:
+    """How a bench case was counted."""
+    told, details = [], row.details
+    if details.get("steps"):
+        told.append(f"{details.get('hits', '?')} of {details['steps']} met")
+    told.append(f"{details.get('emitted', 0)} calls")
+    told += [name.replace("_", " ") for name in ("broken", "asked", "asked_right", "claims_done", "first_step_only")
+             if details.get(name)]
+    told.append(f"by the original's rule {'right' if details.get('streng_match') else 'wrong'}")
+    return "; ".join([*told, *(f"form: {note}" for note in details.get("form_notes", ()))])
 
 
 def _reply_lines(seen: Evidence) -> Iterator[str]:
@@ -151,6 +194,7 @@ def case_json(case: Case) -> Mapping[str, Any]:
             "accept": [[c.to_json() for c in calls] for calls in task.accept] if task else None,
             "model": case.run.model, "path": case.run.path, "harness": case.run.harness, "mode": case.run.mode,
             "setup": case.run.setup, "repeat": case.row.repeat,
+            "facts": [list(fact) for fact in facts_of(task)] if task else [],
             "reply": {"text": seen.text.shown, "calls": [e.shown for e in seen.entries],
                       "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},
             "verdict": score.to_json()}

@@ -17,6 +17,7 @@ from infranode_eval.harmless import clean
 from infranode_eval.reports.abstention import DONE
 from infranode_eval.reports.abstention_tables import abstention_json, line_json
 from infranode_eval.reports.arms import effect_json, families_of
+from infranode_eval.reports.bench_tables import bench_json, bench_line, stage_json
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import items_json
@@ -24,6 +25,7 @@ from infranode_eval.reports.ranks import tiers
 from infranode_eval.reports.robustness import Noise
 from infranode_eval.reports.robustness_tables import noises_of, robustness_json, variant_json
 from infranode_eval.reports.sections import DISCORDANT, Group, grouped
+from infranode_eval.reports.wordings import wordings_json, wordings_of
 from infranode_eval.statistics import smallest_detectable_difference, wilson
 
 FORMAT = 1
@@ -35,7 +37,9 @@ def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = (), look
     summaries = list(summaries)
     groups = [_group_json(group, inside, look) for group, inside in grouped(summaries)]
     arms = [effect_json(effect) for effects in families_of(summaries)[0] for effect in effects]
-    return json_text({"format": FORMAT, "groups": groups, "arms": arms, "left_out": list(left_out)})
+    wordings = [wordings_json(one) for one in wordings_of(summaries)]
+    return json_text({"format": FORMAT, "groups": groups, "arms": arms, "wordings": wordings,
+                      "left_out": list(left_out)})
 
 
 def json_text(value: Any) -> str:
@@ -72,6 +76,7 @@ def _run_json(summary: Summary, tier: int | None, noise: Noise | None) -> dict[s
             "tasks": steady.tasks, "pass_hat": list(steady.pass_hat)},
         "robustness": None if summary.robustness is None else robustness_json(summary.robustness, noise),
         "abstention": None if summary.abstention is None else abstention_json(summary.abstention),
+        "bench": None if summary.bench is None else bench_json(summary.bench),
         "warnings": list(summary.warnings)}
 
 
@@ -154,6 +159,18 @@ def _abstention_lines(group: Group, summary: Summary, tier: int | None) -> list[
             for category, line in (summary.abstention.categories if summary.abstention else {}).items()]
 
 
+def _bench_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    found = summary.bench
+    return [{**_identity(summary), "dataset": group.dataset, "mode": group.mode, **bench_line(summary, found)}] \
+        if found else []
+
+
+def _stage_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    found = summary.bench
+    return [{**_identity(summary), "stage": stage, **stage_json(found, stage)}
+            for stage in found.stages] if found else []
+
+
 def items_csv(summaries: Iterable[Summary]) -> str:
     """One row per task of each group that enough models answered."""
     lines = [{"dataset": group.dataset, "tasks_hash": group.tasks, "mode": group.mode, "setup": group.setup,
@@ -166,7 +183,7 @@ def items_csv(summaries: Iterable[Summary]) -> str:
 TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
     "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,
-    "abstention": _abstention_lines}
+    "abstention": _abstention_lines, "bench": _bench_lines, "stages": _stage_lines}
 _RUN = ("model", "path")
 _HEADERS = {     # of tables without lines
     "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
@@ -175,7 +192,9 @@ _HEADERS = {     # of tables without lines
     "difficulty": (*_RUN, "bucket", "solved", "n", "answered", "call_match"),
     "variants": (*_RUN, "variant", "n", "original", "call_match", "drop", "low", "high", "method", "gained", "lost",
                  "p_mcnemar", "p_exact", "p_clusters", "p", "p_holm"),
-    "abstention": (*_RUN, "gold", "category", "n", "right", *(f"done_{name}" for name in DONE))}
+    "abstention": (*_RUN, "gold", "category", "n", "right", *(f"done_{name}" for name in DONE)),
+    "bench": _RUN, "stages": (*_RUN, "stage", "solved", "n", "answered", "streng", "value", "low", "high",
+                              "pass_hat_k")}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from infranode_eval.reports.abstention import Abstention, abstention_of
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
+from infranode_eval.reports.bench import Bench, bench_of, metrics_of
 from infranode_eval.reports.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
@@ -79,7 +80,7 @@ class Summary:
     fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
     truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
     without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
-    robustness, abstention: of runs over these sets only.
+    robustness, abstention: of runs over these sets only; bench: of that suite only.
     version: of the set, None where it is not known.
     """
 
@@ -103,6 +104,7 @@ class Summary:
     steadiness: Steadiness | None = None
     robustness: Robustness | None = None
     abstention: Abstention | None = None
+    bench: Bench | None = None
     version: str | None = None
 
     @property
@@ -131,7 +133,11 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     ids = {row.task_id for row in run.rows}
     repeats = len({row.repeat for row in run.rows}) or 1
     pairs = [(row.category, row.score) for row in run.rows]
+    bench = bench_of(run, tasks)
     strict = aggregate(pairs) if pairs else run.metrics
+    answered = _answered(pairs, strict) if pairs else run.answered
+    if bench is not None:
+        strict, answered = {**strict, **metrics_of(bench)}, {**answered, **metrics_of(bench, answered=True)}
     tally, outcomes = _tally(run.rows, known), Counter([row.score.outcome for row in run.rows])
     spread, method = _spread(run, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
@@ -139,14 +145,14 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
         dataset=dataset, known=known is not None, task_count=len(ids) or run.n,
-        repeats=repeats, strict=strict, answered=_answered(pairs, strict) if pairs else run.answered,
+        repeats=repeats, strict=strict, answered=answered,
         spread=spread, method=method, categories=_categories(run.rows),
         difficulty=_difficulty(run.rows, known),
         outcomes=outcomes, fates=_fates(run.rows, outcomes),
         shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(run.rows) if repeats > 1 else None,
         robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
-        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None,
+        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None, bench=bench,
         version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)

@@ -15,7 +15,7 @@ from lm_eval_task.errors import DataError, UsageError
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|==|>|<)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*")
 _NEAR = 1e-9            # a number that was computed in another order may differ in its last bits
-COUNTS = ("n", "scored", "failed")
+COUNTS = ("n", "scored", "failed", "schritte_je_auftrag")     # not from 0 to 1
 AGAINST = ("ability", "call_match")
 
 

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from infranode_eval.reports.archive import Run, find_results, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, case_sets, known_sets, set_of
 from lm_eval_task.errors import DataError
-from lm_eval_task.tools import Toolset, data_file
+from lm_eval_task.tools import Toolset, data_file, read_tools
 
 RESULTS = "results"
 Found = TypeVar("Found")
@@ -29,12 +30,20 @@ def result_files(paths: Sequence[str], needed: bool = True) -> tuple[Path, ...]:
     return files
 
 
-def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say) -> tuple[TaskSet, ...]:
-    """The known sets of every file; without the project's own tasks.jsonl results are shown all the same."""
+def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
+              cases: Sequence[str] = ()) -> tuple[TaskSet, ...]:
+    """The known sets of every file; without the project's own tasks.jsonl results are shown all the same.
+
+    cases: files of bench cases for these tools, besides the bench's own; where only they are named, the tools are
+    theirs and do not fit tasks.jsonl.
+    """
+    benches = (*case_sets(), *(known for path in cases for known in case_sets(path, tools)))
+    if cases and not paths:
+        return benches
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
-        return ()
-    return tuple(known for path in paths or [None] for known in known_sets(tools, path))
+        return benches
+    return (*(known for path in paths or [None] for known in known_sets(tools, path)), *benches)
 
 
 def read_each(files: Iterable[Path], read: Callable[[Path], list[Found]], say: Say) -> tuple[list[Found], list[str]]:
@@ -67,6 +76,14 @@ def runs_of(path: Path, tools: Toolset) -> list[Run]:
     """The runs of one file with their rows. Raise DataError for a broken file."""
     value = read_json(path)
     return runs_from_harness(value, path, tools) if is_harness_output(value) else [run_from_json(value, path, tools)]
+
+
+def tools_of(run: Run, tools: Toolset) -> Toolset:
+    """The tools that a run was offered: the bench's own where it is one over these, else those at hand."""
+    if run.suite != SUITE or run.hashes.get("tools") == tools.fingerprint:
+        return tools
+    own = read_tools(data_file("bench_tools.json"))
+    return own if run.hashes.get("tools") == own.fingerprint else tools
 
 
 def summaries_of(path: Path, tools: Toolset, sets: Sequence[TaskSet]) -> list[Summary]:

@@ -20,6 +20,7 @@ from infranode_eval.reports.panels import differing, panel
 from infranode_eval.reports.sections import Group
 from infranode_eval.reports.standings import Standing
 from infranode_eval.reports.taskbook import MOST_RUNS, script_json, taskbook
+from infranode_eval.reports.wordings import wordings_by_group
 from infranode_eval.reports.words import WORDS, Words
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION
@@ -38,7 +39,7 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
     """
     environment = _environment()
     words = Words.shipped()
-    arms = tables_by_group(e.summary for e in exhibits)
+    arms, wordings = (tables(e.summary for e in exhibits) for tables in (tables_by_group, wordings_by_group))
     exhibits = [e for e in exhibits if e.run.arm is None] or exhibits
     standings = grouped(exhibits)
     groups, names = list(standings), names_of(exhibits)
@@ -49,7 +50,8 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
                     [_plain_title(g) for g in groups])
     style = environment.overlay(autoescape=False, finalize=None).get_template("style.css.j2").render()
     script = (TEMPLATES / "script.js").read_text("utf-8")
-    panels = [panel(i, group, inside, names, numbers, groups, price_month, words, arms.get(group, ()))
+    panels = [panel(i, group, inside, names, numbers, groups, price_month, words,
+                    [*arms.get(group, ()), *wordings.get(group, ())])
               for i, (group, inside) in enumerate(standings.items())]
     data = script_json({**book, "words": words.for_script()})
     return environment.get_template("page.html.j2").render(

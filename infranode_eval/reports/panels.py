@@ -9,16 +9,15 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import MAIN_SUITE
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, with_front
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
 from infranode_eval.reports.items import Look, sightings_of
 from infranode_eval.reports.ranks import MOST_RANKED, is_unranked
-from infranode_eval.reports.robustness_tables import robustness_tables
-from infranode_eval.reports.sections import DISCORDANT, Group, report_sections
+from infranode_eval.reports.sections import DISCORDANT, Group, in_order, own_tables, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
 from infranode_eval.reports.words import Words
 from infranode_eval.statistics import Interval, smallest_detectable_difference
@@ -51,7 +50,7 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
           more: Sequence[Table] = ()) -> dict[str, Any]:
     """names: the label of each exhibit by its id(). run_numbers: its place in the list of tasks, if it stands there.
 
-    more: tables that follow those of the report.
+    more: tables that follow those of the report; in a bench they stand among its own.
     """
     fields = differing(groups)
     exhibits = [s.exhibit for s in standings]
@@ -59,7 +58,8 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
     because = words.joined(", ", [words.valued(f"field_{f}", str(getattr(group, f))) for f in fields])
     warnings = [{"id": f"g{number}-w{i}", "name": label, "lines": e.summary.warnings}
                 for i, (e, label) in enumerate(zip(exhibits, labels, strict=True)) if e.summary.warnings]
-    own = _own(exhibits, labels) if is_unranked(group.dataset) else []
+    own = _own(exhibits, labels) if is_unranked(group.dataset, group.suite) else []
+    own, more = (own + list(more), ()) if group.suite == SUITE else (own, more)
     tables = [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables]
     with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.summary.tally]
     bars = _bars(with_rows, words)
@@ -79,14 +79,10 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
 
 
 def _own(exhibits: Sequence[Exhibit], labels: Sequence[str]) -> list[Table]:
-    """The tables of a set that is not ranked, before everything else; the best balanced run first."""
-    def balanced(place: int) -> float:
-        found = exhibits[place].summary.abstention
-        return found.balanced.estimate if found is not None and found.balanced is not None else 0.0
-
-    order = sorted(range(len(exhibits)), key=lambda place: -balanced(place))
-    summaries, names = [exhibits[i].summary for i in order], [labels[i] for i in order]
-    return [*abstention_tables(summaries, names), *robustness_tables(summaries, names)]
+    """The tables of a set that is not ranked, before everything else; in the order of the report."""
+    by_id = {id(e.summary): label for e, label in zip(exhibits, labels, strict=True)}
+    summaries = in_order([e.summary for e in exhibits])
+    return own_tables(summaries, [by_id[id(s)] for s in summaries])
 
 
 def _look(exhibits: Sequence[Exhibit]) -> Look:

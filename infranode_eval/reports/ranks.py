@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from infranode_eval.reports.ability import ability_weights
+from infranode_eval.reports.archive import MAIN_SUITE
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.figures import POLICY, Summary
 from infranode_eval.reports.tiers import Tiers, tiers_of
 
@@ -54,7 +56,7 @@ def reasons_outside(summaries: Sequence[Summary]) -> list[str | None]:
 def _reason(summary: Summary) -> str | None:
     if summary.run.baseline:
         return "baseline"
-    if is_unranked(summary.dataset):
+    if is_unranked(summary.dataset, summary.run.suite):
         return "set"
     if summary.tally is None or summary.strict.get("ability") is None:
         return "numbers"
@@ -63,9 +65,9 @@ def _reason(summary: Summary) -> str | None:
     return "budget" if summary.budget_limited else None
 
 
-def is_unranked(dataset: str | None) -> bool:
-    """Is this a set with tables of its own? Also where a remark stands behind its name."""
-    return (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
+def is_unranked(dataset: str | None, suite: str = MAIN_SUITE) -> bool:
+    """Is this a set, or a suite, with tables of its own? Also where a remark stands behind its name."""
+    return suite == SUITE or (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:

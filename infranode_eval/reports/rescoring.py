@@ -6,18 +6,20 @@ Pure: the content of a file in, the differences and the new content out. Writing
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.arms import offering_of
 from infranode_eval.arms.offer import Offering
-from infranode_eval.reports.archive import MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json
+from infranode_eval.providers.protocol import Answer, Sampling
+from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.results import notes_of, storable
+from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
 from infranode_eval.tables import Column, Section, Table, percent
 from lm_eval_task.errors import DataError, UsageError
-from lm_eval_task.metrics import SCORER_VERSION, aggregate, score_reply
+from lm_eval_task.metrics import SCORER_VERSION, aggregate
 from lm_eval_task.prompt import MODES
 from lm_eval_task.records import MATCHES, Score, Task
 from lm_eval_task.tools import Toolset
@@ -65,27 +67,47 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     tools are not these.
     """
     run = run_from_json(value, path)
+    suite, tools = _suite_of(run, tools)
     tasks = _tasks_of(run, sets, tools)
     offering = _offering(run, tools)
-    scores = [_score(run, row, old.score, tasks[old.task_id], tools, offering)
-              for row, old in zip(value["rows"], run.rows, strict=True)]
-    rows = [row if new is old.score and row.keys() >= _MATCHES else _new_row(row, new)
-            for row, old, new in zip(value["rows"], run.rows, scores, strict=True)]
+    stored = [_with_details(old.score, row) for row, old in zip(value["rows"], run.rows, strict=True)]
+    scores = [_score(run, row, old, tasks[row["task_id"]], suite, tools, offering)
+              for row, old in zip(value["rows"], stored, strict=True)]
+    rows = [row if new is old and row.keys() >= _MATCHES else _new_row(row, new)
+            for row, old, new in zip(value["rows"], stored, scores, strict=True)]
     changes = _changes(run, scores)
     reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)
-    pairs = [(row.category, score) for row, score in zip(run.rows, scores, strict=True)]
-    after, answered = aggregate(pairs), aggregate([p for p in pairs if not p[1].failed])
+    pairs = [(replace(tasks[row.task_id], category=row.category), score)
+             for row, score in zip(run.rows, scores, strict=True)]
+    after, answered = suite.aggregate(pairs), suite.aggregate([p for p in pairs if not p[1].failed])
     touched = bool(changes) or reworded > 0 or value.get("scorer_version") != SCORER_VERSION
     return Rescoring(run, changes, reworded, run.metrics, after, (run.answered, dict.fromkeys(after) | answered),
                      (run.scorer_version, SCORER_VERSION),
-                     _new_content(value, run, rows, scores, after, answered) if touched else None)
+                     _new_content(value, run, rows, scores, after, answered, suite) if touched else None)
+
+
+def _with_details(score: Score, row: Mapping[str, Any]) -> Score:
+    """The stored verdict with what its suite counted beside it, as it stands in the row."""
+    details = {name: row[name] for name in DETAILS if name in row}
+    return replace(score, details=details) if details else score
+
+
+def _suite_of(run: Run, tools: Toolset) -> tuple[Suite, Toolset]:
+    """The suite of the run and its tools: another suite than the main one has its own where the given ones do not fit.
+
+    Raise DataError for a run that is no matter of single replies.
+    """
+    name = MAIN if run.suite == MAIN_SUITE else run.suite
+    if name not in SUITES or run.mode not in MODES:
+        raise DataError(f"is a run of suite {run.suite} in mode {run.mode}; --rescore judges single replies of mode "
+                        f"{' or '.join(MODES)}", run.path)
+    suite = open_suite(name)
+    given = name == MAIN or run.hashes.get("tools") == tools.fingerprint
+    return suite, tools if given else suite.read_tools(None)
 
 
 def _tasks_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> Mapping[str, Task]:
     """The tasks by id; raise DataError unless they and the tools are those of the run."""
-    if run.suite != MAIN_SUITE or run.mode not in MODES:
-        raise DataError(f"is a run of suite {run.suite} in mode {run.mode}; --rescore judges single replies of mode "
-                        f"{' or '.join(MODES)}", run.path)
     if run.hashes.get("tools") != tools.fingerprint:
         raise DataError(f"was asked with other tools (hash {_short(run.hashes.get('tools'))}, these have "
                         f"{_short(tools.fingerprint)}); give its tools with --tools", run.path)
@@ -112,7 +134,7 @@ def _short(hash_: str | None) -> str:
     return hash_[:12] if hash_ else "unknown"
 
 
-def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, tools: Toolset,
+def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, suite: Suite, tools: Toolset,
            offering: Offering | None) -> Score:
     """The new verdict, or the very old one where nothing was answered or nothing differs."""
     reply = reply_of(row)
@@ -120,16 +142,25 @@ def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, tools: Tool
         raise DataError(f"row {task.task_id} has a verdict but no reply to judge", run.path)
     if reply is None:
         return old
-    new = score_reply(task, reply, tools, run.mode) if offering is None else \
-        offering.for_task(task.task_id, task.question).verdict(task, reply, run.mode)
+    if offering is not None:
+        new = offering.for_task(task.task_id, task.question).verdict(task, reply, run.mode)
+    else:
+        answer = Answer(reply.message, reply.finish_reason)
+        new = suite.score(task, Transcript((), (answer,)), _setup_of(run, tools))
     stored = storable(new.to_json())
     same = all(row.get(key) == found for key, found in stored.items())
     return old if same or (new.failed and old.failed) else new
 
 
+def _setup_of(run: Run, tools: Toolset) -> Setup:
+    """As much of the run's set-up as a verdict hangs on."""
+    return Setup(run.mode, tools, (), Sampling(1), scene=Scene(zone=run.settings.get("zone")))
+
+
 def _new_row(row: Mapping[str, Any], score: Score) -> dict[str, Any]:
     """The row with another verdict; whether one call at most was kept to follows from the calls that were read."""
-    new = {**row, **storable(score.to_json())}
+    told = storable(score.to_json())
+    new = {**{key: value for key, value in row.items() if key in told or key not in DETAILS}, **told}
     if "parallel_obeyed" in row:
         new["parallel_obeyed"] = None if score.calls is None else len(score.calls) <= 1
     return new
@@ -166,7 +197,7 @@ def _moved(old: Score, new: Score) -> int:
 
 
 def _new_content(value: Mapping[str, Any], run: Run, rows: Sequence[Mapping[str, Any]], scores: Sequence[Score],
-                 after: Numbers, answered: Numbers) -> dict[str, Any]:
+                 after: Numbers, answered: Numbers, suite: Suite) -> dict[str, Any]:
     """The file with new verdicts and numbers; every other key stays, and where it stands."""
     failed = sum(score.failed for score in scores)
     earlier = value.get("rescored_from")
@@ -177,6 +208,9 @@ def _new_content(value: Mapping[str, Any], run: Run, rows: Sequence[Mapping[str,
         "counts": {**value["counts"], "n": len(rows), "scored": len(rows) - failed, "failed": failed},
         "metrics": {**value["metrics"], **after},
         "answered": {**value["answered"], **dict.fromkeys(after), **answered}, "rows": list(rows)}
+    headline = suite.headline(after, next(iter(value.get("headline") or {}), None) == "streng")
+    if headline is not None:
+        changed["headline"] = headline
     notes = notes_of(scores, rows, run.settings)
     if notes or "notes" in value:
         changed["notes"] = notes

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
+from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_leads
+from infranode_eval.reports.comparison import DISCORDANT
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
@@ -21,8 +24,6 @@ from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, 
 from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
-
-DISCORDANT = (0.12, 0.25)   # shares of tasks that only one of two runs solves: similar runs, unlike runs
 
 
 class Group(NamedTuple):
@@ -64,16 +65,24 @@ SETUPS = {
     "S": "set-up S: tools in the prompt, 160 tokens, temperature 0, no reasoning",
     "N": "set-up N: tools sent as tools=, 1,024 tokens, vendor default",
     "R": "set-up R: 8,192 tokens, reasoning on",
+    "B": "set-up B: the suite bench as it is by default, 512 tokens, temperature 0",
 }
 
 
 def _setup(summary: Summary) -> str:
     """S, N, R, or what makes a set-up custom, since two customs are not one."""
     settings = summary.run.settings
+    if summary.run.suite == SUITE and (summary.run.baseline or _is_usual(settings)):
+        return "B"
     if summary.run.setup != "custom":
         return summary.run.setup
     told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
     return f"custom ({', '.join(told)})" if told else "custom"
+
+
+def _is_usual(settings: Mapping[str, Any]) -> bool:
+    """Is a run over bench cases set up as that suite is by default?"""
+    return (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
 
 
 def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:
@@ -116,11 +125,11 @@ def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
     groups: dict[Group, list[Summary]] = {}
     for summary in summaries:
         groups.setdefault(group_of(summary), []).append(summary)
-    return [(group, sorted(groups[group], key=_order)) for group in sorted(groups, key=_place)]
+    return [(group, in_order(groups[group])) for group in sorted(groups, key=_place)]
 
 
-def _place(group: Group) -> tuple[bool, Group]:
-    return is_unranked(group.dataset), group
+def _place(group: Group) -> tuple[bool, bool, Group]:
+    return group.suite == SUITE, is_unranked(group.dataset, group.suite), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -134,7 +143,7 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     meaning = SETUPS.get(group.setup)
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
     identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
-    own = robustness_tables(ordered, names) or abstention_tables(ordered, names)
+    own = own_tables(ordered, names)
     main, *more = own or [main_table(ordered, names)]
     tables = [replace(main, notes=(*warnings, *main.notes)), *more]
     rows = [s for s in ordered if s.categories]
@@ -149,19 +158,32 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     return Section(_title(group), tuple(tables), (identity, *([meaning] if meaning else []), *programs))
 
 
+def own_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
+    """The tables of a set or suite that has its own and no ranking; empty for all others."""
+    return robustness_tables(summaries, names) or abstention_tables(summaries, names) or bench_tables(summaries, names)
+
+
 def _title(group: Group) -> str:
     title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
     return title + (f" × {group.repeats}" if group.repeats > 1 else "")
 
 
-def _order(summary: Summary) -> tuple[bool, float, str, str]:
+def in_order(summaries: Sequence[Summary]) -> list[Summary]:
+    """The order of the runs of one group in its tables."""
+    streng = streng_leads(summaries)
+    return sorted(summaries, key=lambda s: _order(s, streng))
+
+
+def _order(summary: Summary, streng: bool) -> tuple[bool, float, str, str]:
     """By ability, budget-limited runs last; then by name, so that equal input gives equal bytes.
 
-    Abstention has its own number: there silence would win by ability.
+    Abstention has its own number: there silence would win by ability. So has the bench, one of two.
     """
     ability = summary.strict.get("ability")
     if summary.abstention is not None:
         ability = summary.abstention.balanced.estimate if summary.abstention.balanced else None
+    if summary.bench is not None:
+        ability = place_of(summary, streng)
     return summary.budget_limited, -(ability if ability is not None else -1.0), summary.run.model, summary.run.path
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from infranode_eval.harmless import clean
 from infranode_eval.reports.charts import kind_of
+from infranode_eval.reports.drilldown import facts_of
 from infranode_eval.reports.exhibits import Evidence, Exhibit, Text, visible
 from lm_eval_task.records import Call, Task
 
@@ -54,7 +55,8 @@ def _task(task_id: str, category: str, task: Task | None) -> dict[str, Any]:
     """expected None: the gold is not known."""
     return {"id": clean(task_id), "category": clean(category), "question": visible(task.question) if task else "",
             "expected": [_call(c) for c in task.expected] if task else None,
-            "accept": [[_call(c) for c in calls] for calls in task.accept] if task else []}
+            "accept": [[_call(c) for c in calls] for calls in task.accept] if task else [],
+            "facts": [[name, visible(text)] for name, text in facts_of(task)] if task else []}
 
 
 def _call(call: Call) -> str:

@@ -10,11 +10,14 @@ from pathlib import Path
 from sys import intern
 
 from infranode_eval.generator.output import meta_path
-from infranode_eval.reports.archive import Run
+from infranode_eval.reports.archive import MAIN_SUITE, Run
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.difficulty import buckets_beside
+from lm_eval_task.cases import SETS as WORDINGS
+from lm_eval_task.cases import SUFFIX, read_cases
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.records import JUDGED, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
@@ -26,6 +29,7 @@ class TaskSet:
 
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
+    suite: which suite asks them.
     """
 
     name: str
@@ -33,6 +37,7 @@ class TaskSet:
     tasks: Mapping[str, Task]
     version: str | None = None
     buckets: Mapping[str, str] = field(default_factory=dict)
+    suite: str = MAIN_SUITE
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -54,6 +59,27 @@ def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
                 name = "own tasks"
             hash_ = tasks_fingerprint(tasks)
             found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, version, buckets))
+    return tuple(found.values())
+
+
+def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> tuple[TaskSet, ...]:
+    """The sets of a file of bench cases (the project's own without a path): its wordings, as far as it has them.
+
+    Sets of a user's own file are called as its results call them. tools: those of the cases. Raise DataError as
+    `read_cases` does.
+    """
+    own = Path(path).stem if path is not None else None
+    found: dict[str, TaskSet] = {}
+    for name in WORDINGS:
+        try:
+            cases = read_cases(path, tools, name)
+        except DataError:
+            if name == WORDINGS[0]:
+                raise
+            continue        # the file has no second wording
+        tasks, hash_ = {t.task_id: t for t in cases.tasks}, tasks_fingerprint(cases.tasks)
+        called = name if own is None else own if name == WORDINGS[0] else f"{own}.{name}"
+        found.setdefault(hash_, TaskSet(called, hash_, tasks, cases.version or None, suite=SUITE))
     return tuple(found.values())
 
 
@@ -90,12 +116,19 @@ def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
 def asks_the_same(one: Task | None, other: Task | None) -> bool:
     """The same question with the same right answers: a changed gold makes another task."""
     return one is not None and other is not None \
-        and (one.question, one.alternatives, one.expect) == (other.question, other.alternatives, other.expect)
+        and (one.question, one.alternatives, one.expect) == (other.question, other.alternatives, other.expect) \
+        and all(one.extra.get(key) == other.extra.get(key) for key in JUDGED)
 
 
 @lru_cache(maxsize=32)
 def clusters_of(known: TaskSet) -> Mapping[str, str]:
-    """The cluster of each task by id; empty where every task stands alone: in the core set and in a user's own."""
+    """The cluster of each task by id; empty where every task stands alone: in the core set, a user's own, and a bench.
+
+    Where a bench asks its cases in two wordings, both are one cluster.
+    """
+    if known.suite == SUITE:
+        twice = any(key.endswith(SUFFIX) for key in known.tasks)
+        return {key: key.removesuffix(SUFFIX) for key in known.tasks} if twice else {}
     if known.name in ("core", "own tasks"):
         return {}
     return {key: cluster_of(task) for key, task in known.tasks.items()}

@@ -1,11 +1,13 @@
 """The suites by name, and the values that a suite and the runner share.
 
-A suite is a module with `load`, `play` and `score` (specification: design, "A suite is three functions").
+A suite is a module with `load`, `play` and `score` (specification: design, "A suite is three functions"), and with
+what a run needs to know of it besides; nothing else knows a suite by its name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +19,21 @@ from lm_eval_task.prompt import messages, prompt_prefix
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
 
-SUITES = ("single",)
+MAIN = "single"
+SUITES = (MAIN, "bench")
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What surrounds the questions of a run.
+
+    messages: (mode, tools, question) → the chat messages; None: as the main suite puts its questions. zone: the offset
+    of local time ("+02:00"), where a suite judges times. several: a prompt asks for all calls in one reply.
+    """
+
+    messages: Callable[[str, Toolset, str], list[dict[str, Any]]] | None = None
+    zone: str | None = None
+    several: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +41,8 @@ class Setup:
     """What is the same for all tasks of a run, or for one task of it.
 
     tools: those that are offered. tools_json: the same as `tools=` takes them, built once. prefix: all of a prompt but
-    the question, in prompted mode, built once as well. offering: the arm of the run; offer: what it offers here. None:
-    the tools as they stand.
+    the question, in prompted mode, built once as well. offering: the arm of the run, or what its tasks narrow; offer:
+    what it offers here. None: the tools as they stand. scene: what surrounds the question.
     """
 
     mode: str
@@ -36,34 +52,45 @@ class Setup:
     prefix: str = ""
     offering: Offering | None = None
     offer: Offer | None = None
+    scene: Scene = field(default_factory=Scene)
 
     @classmethod
-    def of(cls, mode: str, tools: Toolset, sampling: Sampling, offering: Offering | None = None) -> Setup:
-        return cls._offered(mode, tools, sampling, offering, offering.whole if offering else None)
+    def of(cls, mode: str, tools: Toolset, sampling: Sampling, offering: Offering | None = None,
+           scene: Scene | None = None) -> Setup:
+        return cls._offered(mode, tools, sampling, offering, offering.whole if offering else None, scene or Scene())
 
     @classmethod
     def _offered(cls, mode: str, tools: Toolset, sampling: Sampling, offering: Offering | None,
-                 offer: Offer | None) -> Setup:
+                 offer: Offer | None, scene: Scene) -> Setup:
         tools, intro = (offer.tools, offer.intro) if offer else (tools, None)
-        prefix = prompt_prefix(tools, intro) if mode == "prompt" else ""
-        return cls(mode, tools, tools.to_json(), sampling, prefix, offering, offer)
+        prefix = prompt_prefix(tools, intro) if mode == "prompt" and scene.messages is None else ""
+        return cls(mode, tools, tools.to_json(), sampling, prefix, offering, offer, scene)
 
     def for_task(self, task_id: str, question: str = "") -> Setup:
         """The set-up as this task sees it."""
         if self.offering is None or self.offering.choose is None:
             return self
         offer = self.offering.for_task(task_id, question)
-        return Setup._offered(self.mode, offer.tools, self.sampling, None, offer)
+        if offer is self.offer:
+            return self
+        return Setup._offered(self.mode, offer.tools, self.sampling, None, offer, self.scene)
 
     def offer_for(self, task: Task) -> Offer | None:
         """What an arm offers for a task, without rendering it; None for the tools as they stand."""
         return self.offering.for_task(task.task_id, task.question) if self.offering else self.offer
 
     def messages(self, question: str) -> list[dict[str, Any]]:
-        """As `prompt.messages`, without rendering the tools once more."""
+        """As `prompt.messages`, without rendering the tools once more; or as the scene puts its questions."""
+        if self.scene.messages is not None:
+            return self.scene.messages(self.mode, self.tools, question)
         if self.mode == "prompt":
             return [{"role": "user", "content": self.prefix + question}]
         return messages(self.mode, self.tools, question, self.offer.intro if self.offer else None)
+
+    @property
+    def before_question(self) -> str:
+        """All text that is sent with every question; in native mode without the tools, which travel beside it."""
+        return "".join(message["content"] for message in self.messages(""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +104,28 @@ class Transcript:
 class Suite(Protocol):
     """The shape of a suite module."""
 
-    MAX_TOKENS: int   # default of --max-tokens
-    MODE: str         # default of --mode
+    MAX_TOKENS: int         # default of --max-tokens
+    MODE: str               # default of --mode
+    SETS: tuple[str, ...]   # what --set chooses among; the first is its default
+    OWN_SETS: bool          # a user's own file has these sets as well, so that they stand in the names of its results
+    BASELINE: str           # the program that is asked where no model is named
+    TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
+    STARTER: str | None     # what --init writes: a folder of the package's data
+
+    def read_tools(self, path: str | Path | None) -> Toolset:
+        """The tools of a file, without a path the suite's own. Raise DataError."""
+        ...
 
     def load(self, path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...]:
         """The tasks of a set, validated. Raise DataError or UsageError."""
+        ...
+
+    def scene(self, path: str | Path | None, tools: Toolset) -> Scene:
+        """What surrounds the questions of a file. Raise DataError."""
+        ...
+
+    def offering(self, tasks: Sequence[Task], tools: Toolset) -> Offering | None:
+        """What single tasks narrow the tools to; None where all see all of them."""
         ...
 
     def play(self, task: Task, provider: Provider, setup: Setup) -> Transcript:
@@ -94,6 +138,18 @@ class Suite(Protocol):
 
     def prompt_hash(self, setup: Setup) -> str:
         """sha256 over what a model is told besides the question."""
+        ...
+
+    def aggregate(self, pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
+        """The metrics over rows; a failure counts as not solved. None where a metric has no row."""
+        ...
+
+    def headline(self, metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None] | None:
+        """The numbers that lead, first the one that counts; strict: under --streng. None: the usual ones."""
+        ...
+
+    def summary(self, result: Mapping[str, Any]) -> Iterator[str] | None:
+        """The numbers of a result as lines of text; None: the usual table."""
         ...
 
 

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from infranode_eval.providers.protocol import Provider
-from infranode_eval.suites import Setup, Transcript
-from lm_eval_task.dataset import load_tasks
-from lm_eval_task.metrics import score_reply
+from infranode_eval.suites import Scene, Setup, Transcript
+from lm_eval_task import metrics as scorer
+from lm_eval_task import tools as toolbox
+from lm_eval_task.dataset import CHOICES, load_tasks
 from lm_eval_task.prompt import prompt_fingerprint
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
 
 MAX_TOKENS = 160
 MODE = "prompt"
+SETS = CHOICES
+OWN_SETS = False
+BASELINE = "bm25"
+TAKES_ARMS = True
+STARTER = None
+
+
+def read_tools(path: str | Path | None = None) -> Toolset:
+    """The twelve tools, or those of a file. Raise DataError."""
+    return toolbox.read_tools(path)
 
 
 def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...]:
     """The tasks of one set in file order (without a path the project's own). Raise DataError or UsageError."""
     return load_tasks(tools, which, path)
+
+
+def scene(path: str | Path | None, tools: Toolset) -> Scene:
+    """Questions as the prompt module puts them."""
+    return Scene()
+
+
+def offering(tasks: Sequence[Task], tools: Toolset) -> None:
+    """Every task sees all tools."""
 
 
 def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
@@ -31,8 +53,20 @@ def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
 def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
     """The scorer's verdict on the one reply; under an arm its calls are judged under their real names."""
     reply, offer = transcript.answers[-1].reply, setup.offer_for(task)
-    return offer.verdict(task, reply, setup.mode) if offer else score_reply(task, reply, setup.tools, setup.mode)
+    return offer.verdict(task, reply, setup.mode) if offer else scorer.score_reply(task, reply, setup.tools, setup.mode)
 
 
 def prompt_hash(setup: Setup) -> str:
     return prompt_fingerprint(setup.mode, setup.tools, setup.offer.intro if setup.offer else None)
+
+
+def aggregate(pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
+    return scorer.aggregate([(task.category, score) for task, score in pairs])
+
+
+def headline(metrics: Mapping[str, float | None], strict: bool) -> None:
+    """The table of the main suite leads with call_match and ability."""
+
+
+def summary(result: Mapping[str, Any]) -> None:
+    """The usual table."""

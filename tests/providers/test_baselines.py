@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from infranode_eval.providers import open_provider
-from infranode_eval.providers.baselines import NO_CALL, PROGRAMS
+from infranode_eval.providers.baselines import NO_CALL, PROGRAMS, QUESTION, REPLAYS
 from infranode_eval.providers.protocol import Provider, ProviderOptions, Sampling, TaskReader
 from infranode_eval.runner import Limits, Runner
 from infranode_eval.suites import Setup, single
@@ -16,7 +16,8 @@ from lm_eval_task.dataset import load_tasks
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages
 from lm_eval_task.records import Call, Task
-from lm_eval_task.tools import Toolset, call_problem, read_tools
+from lm_eval_task.tools import Tool, Toolset, call_problem, read_tools
+from lm_eval_task.wording import asks_back, claims_done
 
 TOOLS = read_tools()
 SAMPLING = Sampling(max_tokens=160)
@@ -50,6 +51,8 @@ ANSWERS = [
     ("first_tool", "Wetter in Köln?", {"name": "get_city", "arguments": {"slug": "koeln"}}, "first of the list"),
     ("constant", "Wetter in Köln?", {"name": "get_city", "arguments": {"slug": "berlin"}}, "the same call"),
     ("never_calls", "Wetter in Köln?", NO_CALL, "a sentence"),
+    ("asks_always", "Wetter in Köln?", QUESTION, "a question"),
+    ("always_calls", "Wetter in Köln?", {"name": "get_city", "arguments": {"slug": "x"}}, "nothing of the question"),
 ]
 
 
@@ -64,8 +67,8 @@ def test_native_mode_says_the_same_as_prompt_mode(name: str) -> None:
     question = "Wie viele Trinkbrunnen gibt es in Köln?"
     answer = baseline(name).ask(messages("native", TOOLS, question), TOOLS.to_json(), SAMPLING)
     text = text_of(name, question)
-    if text == NO_CALL:
-        assert (answer.message["content"], answer.finish_reason) == (NO_CALL, "stop")
+    if text in (NO_CALL, QUESTION):
+        assert (answer.message["content"], answer.finish_reason) == (text, "stop")
     else:
         function = answer.message["tool_calls"][0]["function"]
         assert {"name": function["name"], "arguments": json.loads(function["arguments"])} == json.loads(text)
@@ -103,8 +106,48 @@ def test_the_oracle_replays_the_gold_of_its_task(gold: tuple[Call, ...], expecte
     assert content == NO_CALL if expected is None else json.loads(content) == expected
 
 
-def test_only_the_oracle_reads_tasks() -> None:
+def test_the_first_step_is_all_that_a_server_without_parallel_calls_would_send() -> None:
+    calls = GOLDS[2][0]
+    for gold, expected in (((), None), (calls[:1], calls[0]), (calls, calls[0])):
+        provider = baseline("first_step_only").for_task(Task("t", "?", gold))
+        content = provider.ask([], None, SAMPLING).message["content"]
+        assert content == NO_CALL if expected is None else json.loads(content) == expected.to_json()
+
+
+def test_only_those_that_replay_golds_read_tasks() -> None:
     assert not any(isinstance(baseline(name), TaskReader) for name in PROGRAMS)
+    for name in REPLAYS:
+        with pytest.raises(UsageError, match="whose gold it is handed"):
+            baseline(name).ask([], None, SAMPLING)
+
+
+def test_the_fixed_texts_are_a_question_and_none() -> None:
+    assert (asks_back(QUESTION), asks_back(NO_CALL)) == (True, False)
+    assert not claims_done(QUESTION) and not claims_done(NO_CALL)
+
+
+MADE_UP = [
+    ({"type": "string", "enum": ["lead", "kunde"]}, "lead"), ({"type": "string", "format": "date"}, "2000-01-01"),
+    ({"type": "string", "format": "uuid"}, "00000000-0000-4000-8000-000000000000"),
+    ({"type": "string", "format": "date-time"}, "2000-01-01T00:00:00"), ({"type": "integer", "minimum": 3}, 3),
+    ({"type": "number"}, 1), ({"type": "boolean"}, True), ({"type": ["string", "null"]}, "x"), ({}, "x"),
+    ({"type": "array"}, []), ({"type": "object"}, {}),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), MADE_UP)
+def test_made_up_values_fit_the_schema(schema: dict, value: object) -> None:
+    own = Toolset.of([Tool.from_json({"type": "function", "function": {"name": "f", "parameters": {
+        "type": "object", "properties": {"a": schema}}}})])
+    text = baseline("always_calls", own).ask(messages("prompt", own, "?"), None, SAMPLING).message["content"]
+    assert json.loads(text) == {"name": "f", "arguments": {"a": value}}
+    assert call_problem(own, Call("f", {"a": value})) is None
+
+
+def test_always_calls_takes_the_first_tool_that_a_case_offers() -> None:
+    few = Toolset.of(TOOLS.tools[3:5])
+    answer = baseline("always_calls").for_tools(few).ask(messages("prompt", few, "?"), None, SAMPLING)
+    assert json.loads(answer.message["content"])["name"] == TOOLS.tools[3].name
 
 
 @pytest.mark.parametrize(("backend", "model"), [("baseline", "bm26"), ("telepathy", "m"), ("openai", "m")])

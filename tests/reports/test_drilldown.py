@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from infranode_eval.reports.drilldown import case_json, case_lines, cases_of, unknown_task
+from infranode_eval.reports.drilldown import case_json, case_lines, cases_of, facts_of, unknown_task
 from infranode_eval.reports.tasksets import TaskSet
 from lm_eval_task.records import Reply, Score, tasks_fingerprint
+from tests.reports import bench_runs
 
 ID = "resource_key-koeln-charging"
 
@@ -110,3 +111,28 @@ def test_an_unknown_id_suggests_others(asked, hint, why):
 
 def test_many_suggestions_are_cut():
     assert str(unknown_task("t", [f"t{i}" for i in range(20)])).endswith("t15 and 12 more?")
+
+
+def test_a_case_of_the_bench_says_what_it_tests_and_how_it_was_counted(tmp_path, toolset) -> None:
+    told = {"S5-2": {**bench_runs.right(bench_runs.BY_ID["S5-2"]), "claims_done": True},
+            "S3-1": bench_runs.wrong(bench_runs.BY_ID["S3-1"], "missing_calls", hits=1, emitted=1, first_step_only=True,
+                                     form_notes=["a.b: text"])}
+    path = tmp_path / "bench.json"
+    path.write_text(json.dumps(bench_runs.result(told)), "utf-8")
+    text = {key: "\n".join(case_lines(cases_of(path, key, [bench_runs.known()], toolset)[0]))
+            for key in ("S5-2", "S3-1", "S1-1")}
+    assert "tests     prüft S5-2\npitfalls  die naheliegende Falle" in text["S5-2"]
+    assert "  steps     0 calls; asked; asked right; claims done; by the original's rule right" in text["S5-2"]
+    assert "1 of 2 met; 1 calls; first step only; by the original's rule wrong; form: a.b: text" in text["S3-1"]
+    assert "  steps     1 of 1 met; 1 calls; by the original's rule right" in text["S1-1"]
+
+
+@pytest.mark.parametrize("extra, expected", [
+    ({"oder": [[], [{"name": "a", "arguments": {"x": 1}}]]}, [("or", "a(x=1) (step 2)")]),
+    ({"nur": ["a", "b"], "reihenfolge": True, "menge": ["/x"]},
+     [("offered", "a, b"), ("order", "as expected"), ("sets", "/x")]),
+    ({"fehlt": ["mail"], "prueft": "p", "fallen": "f"}, [("missing", "mail"), ("tests", "p"), ("pitfalls", "f")]),
+    ({"phrasing": "w1"}, []),
+])
+def test_what_a_case_says_of_itself(extra, expected) -> None:
+    assert list(facts_of(replace(bench_runs.BY_ID["S1-1"], extra=extra))) == expected

@@ -25,6 +25,7 @@ from infranode_eval.reports.page import TEMPLATES, html_page
 from infranode_eval.reports.tasksets import TaskSet, known_sets
 from lm_eval_task.records import Reply, Score, Task
 from tests.needs import need
+from tests.reports import bench_runs
 
 ROOT = Path(__file__).parent.parent.parent
 
@@ -115,6 +116,31 @@ def test_sets_with_tables_of_their_own_have_no_ranks(name, prefix, shown, exhibi
     for part in (*shown, "no ranking, no tiers, and no comparison", "Ein Satz mit eigenen Tabellen"):
         assert part in text, part
     assert "Tier 1" not in text
+
+
+def test_a_bench_shows_its_own_tables_and_its_claims_in_red() -> None:
+    """Claiming that something was done is worse than a call, so its column stands out; other columns do not."""
+    need("jinja2")
+    claimed = {"S5-2": {**bench_runs.right(bench_runs.BY_ID["S5-2"]), "claims_done": True}}
+    sets = (bench_runs.known(), bench_runs.known("paraphrase"))
+    shown = []
+    for which, name in (("original", "a.json"), ("paraphrase", "b.json")):
+        cases = tuple(bench_runs.known(which).tasks.values())
+        value = bench_runs.result(claimed, cases=cases, set=which)
+        run = run_from_json(value, name)
+        shown.append(Exhibit(summarise(run, sets), run, Effort(), tuple(map(evidence_of, value["rows"])),
+                             {t.task_id: t for t in cases}))
+    page = html_page(shown)
+    outline = Outline(page)
+    for text in ("The five numbers", "S5: a value is missing", "Original and paraphrase", "Original wording",
+                 "never_calls (by definition)", "Erster Wortlaut", "What this set shows"):
+        assert text in outline.text, text
+    assert "Tier 1" not in outline.text and 'class="standings"' not in page
+    red = [text for tag, text in outline.inside if text in ("claims done (!)", "1/8")]
+    assert red and page.count('class="num bad"') == 2 * 4, "header, run and two baselines, for each of the two groups"
+    [data] = [t for t in outline.texts("script") if t.startswith("{")]
+    facts = next(t for t in json.loads(data)["tasks"] if t["id"] == "S2-9")["facts"]
+    assert ["tests", "prüft S2-9"] in facts and ["pitfalls", "die naheliegende Falle"] in facts
 
 
 def test_tasks_that_look_broken_are_shown_from_the_rows_at_hand(exhibit, answer, demo_tasks) -> None:

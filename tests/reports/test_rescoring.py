@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+import run_eval
 from infranode_eval.reports.harness_output import verdicts_from_harness
 from infranode_eval.reports.rescoring import rescore, rescore_samples, rescoring_sections
-from infranode_eval.reports.tasksets import TaskSet
+from infranode_eval.reports.tasksets import TaskSet, case_sets
 from infranode_eval.results import result_bytes
 from infranode_eval.tables import render
+from lm_eval_task.cases import read_cases
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
 from lm_eval_task.records import MATCHES, Reply, Score, tasks_fingerprint
+from lm_eval_task.tools import read_tools
 from tests.reports.test_harness_output import TASK, results, sample
 
 WRONG = dict.fromkeys(MATCHES, False)
@@ -271,3 +275,67 @@ def test_lm_evals_numbers_without_samples_are_refused(harness_file, toolset):
     path.with_name(f"samples_{TASK}_x.jsonl").unlink()
     with pytest.raises(DataError, match="--log_samples"):
         verdicts_from_harness(value, path, toolset)
+
+
+# --- the suite bench --------------------------------------------------------------------------------------------------
+
+BENCH = read_cases()
+LATER = json.dumps({"name": "book_room", "arguments": {"room": "besprechung", "start": "2026-04-17T12:00Z",
+                                                       "duration_min": "90"}})
+
+
+@pytest.fixture
+def bench_result(tmp_path, monkeypatch):
+    """bench_result(flags): what the oracle's run writes."""
+    monkeypatch.chdir(tmp_path)
+
+    def make(*flags):
+        assert run_eval.main(["--suite", "bench", "--model", "oracle", "--out", "o.json", "--force", *flags]) == 0
+        return json.loads(Path("o.json").read_text("utf-8"))
+
+    return make
+
+
+def judged_bench(value, toolset, sets=None):
+    return rescore(value, "o.json", case_sets() if sets is None else sets, toolset)
+
+
+@pytest.mark.parametrize("flags", [(), ("--mode", "native"), ("--set", "paraphrase"), ("--set", "all", "--streng")])
+def test_a_bench_run_of_this_scorer_keeps_its_verdicts(bench_result, toolset, flags):
+    found = judged_bench(bench_result(*flags), toolset)
+    assert (found.changes, found.reworded, found.result) == ((), 0, None)
+    assert found.after == found.before and found.after["auftraege_gelungen"] == 1.0
+
+
+@pytest.mark.parametrize("flags, leading", [((), "auftraege_gelungen"), (("--streng",), "streng")])
+def test_a_bench_reply_is_judged_in_the_zone_of_its_run_and_the_headline_follows(bench_result, toolset, flags, leading):
+    value = bench_result(*flags)
+    row = next(row for row in value["rows"] if row["task_id"] == "S2-9")
+    row["reply"]["content"] = LATER
+    found = judged_bench(value, toolset)
+    assert not found.changes and found.reworded == 1, "the case still succeeds, with a note on its form"
+    new = next(row for row in found.result["rows"] if row["task_id"] == "S2-9")
+    assert new["form_notes"] and not new["streng_match"]
+    assert list(found.result["headline"]) == list(value["headline"]) and leading == next(iter(value["headline"]))
+    assert found.result["metrics"]["streng_auftraege_gelungen"] == 41 / 42
+    assert found.result["headline"].get("streng", 41 / 42) == 41 / 42
+    value["settings"]["zone"] = "+01:00"
+    [change] = judged_bench(value, toolset).changes
+    assert (change.task_id, change.moved) == ("S2-9", -1)
+
+
+def test_a_reply_that_turns_out_blank_loses_its_counts(bench_result, toolset):
+    value = bench_result()
+    value["rows"][0]["reply"]["content"] = ""
+    new = judged_bench(value, toolset).result
+    assert new["rows"][0]["outcome"] == "empty_reply" and "hits" not in new["rows"][0]
+    assert new["counts"]["failed"] == 1 and new["headline"] == {"auftraege_gelungen": 41 / 42}
+
+
+def test_bench_cases_of_ones_own_are_judged_with_their_tools(tmp_path, bench_result, toolset):
+    assert run_eval.main(["--suite", "bench", "--init", "neu"]) == 0
+    value = bench_result("--cases", "neu/faelle.jsonl", "--tools", "neu/werkzeuge.json")
+    tools = read_tools("neu/werkzeuge.json")
+    assert judged_bench(value, tools, case_sets("neu/faelle.jsonl", tools)).result is None
+    with pytest.raises(DataError, match="was asked with other tools"):
+        judged_bench(value, toolset)

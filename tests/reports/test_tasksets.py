@@ -11,11 +11,13 @@ from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.tasksets import (
     TaskSet,
     asks_the_same,
+    case_sets,
     cluster_of,
     clusters_of,
     known_sets,
     set_of,
 )
+from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
 
 
@@ -104,3 +106,36 @@ def test_clusters_are_those_of_templates_only(demo_tasks):
     found = clusters_of(TaskSet("extended", "1", tasks))
     assert found["resource_key-koeln-charging"] == found["resource_key-bonn-charging"] == "charging × k1"
     assert found["routing_named-koeln"] == "weather × w1"
+
+
+def test_the_bench_s_sets_are_known_by_their_hash() -> None:
+    names = {known.name: known for known in case_sets()}
+    assert list(names) == ["original", "paraphrase", "all"]
+    assert [len(known.tasks) for known in names.values()] == [42, 42, 84]
+    assert all(known.suite == "bench" and known.version == "bench-2026-12" for known in names.values())
+    assert not asks_the_same(names["original"].tasks["S2-9"], names["paraphrase"].tasks["S2-9"])
+
+
+def test_other_alternatives_make_another_case() -> None:
+    case = case_sets()[0].tasks["S1-3"]
+    assert asks_the_same(case, replace(case)) and not asks_the_same(case, replace(case, extra={}))
+
+
+def test_cases_without_a_second_wording_are_one_set(tmp_path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"id": "S4-1", "stufe": "S4", "frage": "Danke, das war alles.", "erwartet": []}\n', "utf-8")
+    assert [known.name for known in case_sets(path)] == ["own"], "the set all would be the same cases once more"
+
+
+def test_own_cases_are_called_as_their_results_are(tmp_path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"id": "S4-1", "stufe": "S4", "frage": "Danke, das war alles.", "frage2": "Mehr ist es nicht.", '
+                    '"erwartet": []}\n', "utf-8")
+    assert [known.name for known in case_sets(path)] == ["own", "own.paraphrase", "own.all"]
+
+
+def test_a_broken_file_of_cases_is_refused(tmp_path) -> None:
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"id": "S4-1", "stufe": "S9", "frage": "?", "erwartet": []}\n', "utf-8")
+    with pytest.raises(DataError, match='"stufe" must be one of'):
+        case_sets(path)

@@ -155,6 +155,7 @@
     if (task.expected === null) fact(facts, "js_expected", t("js_unknown_gold"));
     else fact(facts, "js_expected", ...(task.expected.length ? codes(task.expected) : [t("js_no_call")]));
     for (const alternative of task.accept) fact(facts, "js_accept", ...(alternative.length ? codes(alternative) : [t("js_no_call")]));
+    for (const [name, text] of task.facts) facts.append(make("dt", {}, name), make("dd", { lang: "de", dir: "auto" }, text));
     const replies = make("div", { class: "replies" });
     for (const row of rows) replies.append(reply(row));
     return make("div", { class: "inside" }, facts, replies);

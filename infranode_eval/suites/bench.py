@@ -1,0 +1,165 @@
+"""The test bench: one order a case in five stages, several calls in one reply where needed, silence where nothing fits.
+
+Cases, matching and metrics are the scorer's (lm_eval_task: cases, bench); here is how they are asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.arms.offer import Offer, Offering
+from infranode_eval.providers.protocol import Provider
+from infranode_eval.statistics import wilson
+from infranode_eval.suites import Scene, Setup, Transcript
+from lm_eval_task import bench_prompt
+from lm_eval_task import tools as toolbox
+from lm_eval_task.bench import aggregate_cases, score_case
+from lm_eval_task.cases import SETS as CHOICES
+from lm_eval_task.cases import offered, read_cases
+from lm_eval_task.errors import UsageError
+from lm_eval_task.records import Score, Task, fingerprint
+from lm_eval_task.tools import Toolset, data_file
+
+MAX_TOKENS = 512
+MODE = "prompt"
+SETS = CHOICES
+OWN_SETS = True
+BASELINE = "never_calls"
+TAKES_ARMS = False
+STARTER = "starter"
+
+
+def read_tools(path: str | Path | None = None) -> Toolset:
+    """The eleven tools, or those of a file. Raise DataError."""
+    return toolbox.read_tools(data_file("bench_tools.json") if path is None else path)
+
+
+def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...]:
+    """The cases in file order, with the questions of the set. Raise DataError or UsageError."""
+    if which not in SETS:
+        raise UsageError(f"suite bench has no set {which!r}; expected one of {', '.join(SETS)}")
+    return read_cases(path, tools, which).tasks
+
+
+def scene(path: str | Path | None, tools: Toolset) -> Scene:
+    """The system text and the offset of the file's head. Raise DataError."""
+    cases = read_cases(path, tools)
+    return Scene(lambda mode, few, question: bench_prompt.messages(mode, few, question, cases.system),
+                 cases.zone or None, several=True)
+
+
+def offering(tasks: Sequence[Task], tools: Toolset) -> Offering | None:
+    """What `nur` leaves to single cases; a call of any other tool is a call of one that was not offered."""
+    narrowed = {task.task_id: Offer(few, few) for task in tasks if (few := offered(task, tools)) is not tools}
+    whole = Offer(tools, tools)
+    return Offering(whole, lambda task_id, question: narrowed.get(task_id, whole)) if narrowed else None
+
+
+def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
+    """One request, at most one reply: nothing is executed. Raises what the provider raises."""
+    asked = setup.messages(task.question)
+    answer = provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)
+    return Transcript((*asked, answer.message), (answer,))
+
+
+def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
+    """The scorer's verdict on the one reply; it applies `nur` itself."""
+    return score_case(task, transcript.answers[-1].reply, setup.tools, setup.mode, setup.scene.zone or "")
+
+
+def prompt_hash(setup: Setup) -> str:
+    """Over the messages with all tools; what single cases narrow stands in the hash of the tasks."""
+    rendered = setup.messages("{question}")
+    return fingerprint(rendered[0]["content"] if setup.mode == "prompt" else rendered)
+
+
+def aggregate(pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
+    return aggregate_cases(pairs)
+
+
+# --- what leads, and what a run prints --------------------------------------------------------------------------------
+
+COUNTS = "auftraege_gelungen"   # the number that counts
+STAGES = {"S1": "the right one of few tools", "S2": "one call, exact arguments", "S3": "several calls",
+          "S4": "nothing fits", "S5": "a value is missing"}
+_CALLED, _SILENT = ("S1", "S2", "S3"), ("S4", "S5")
+
+
+def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None]:
+    """auftraege_gelungen; under the original's rule its number goes first."""
+    leading = {"streng": metrics.get(f"streng_{COUNTS}")} if strict else {}
+    return {**leading, COUNTS: metrics.get(COUNTS)}
+
+
+def summary(result: Mapping[str, Any]) -> Iterator[str]:
+    """The five numbers with their intervals, those of the leading rule first, then each stage as k/n."""
+    rows = list(result["rows"])
+    metrics, failed = result["metrics"], result["counts"]["failed"]
+    lines = {COUNTS: _share(_count(rows, "call_match"), len(rows)),
+             "streng": _share(_count(rows, "streng_match"), len(rows))}
+    yield from (f"{name:<24}{lines.pop(name)}" for name in (*result["headline"], *lines) if name in lines)
+    for name, stages, key in (("formkorrekt", _CALLED, _well_formed), ("stillgehalten", _SILENT, _kept_still)):
+        among = [row for row in rows if row["category"] in stages]
+        yield f"{name:<24}{_share(sum(map(key, among)), len(among))}"
+    yield f"{'richtig_je_schritt':<24}{_steps(rows, metrics, failed)}"
+    yield f"{'schritte_je_auftrag':<24}{_plain(metrics['schritte_je_auftrag'])}"
+    if failed:
+        yield f"{'answered only':<24}{COUNTS} {_per_cent(result['answered'][COUNTS])}"
+    yield ""
+    yield from _stages(rows)
+
+
+def _stages(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Each stage with what is told of it beside its successes."""
+    for stage, meaning in STAGES.items():
+        among = [row for row in rows if row["category"] == stage]
+        if among:
+            yield f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}{_beside(stage, among)}"
+
+
+def _beside(stage: str, among: Sequence[Mapping[str, Any]]) -> str:
+    if stage == "S3":
+        return f"   first_step_only {_count(among, 'first_step_only')}"
+    if stage == "S5":
+        silent = f"   of {_count(among, 'call_match')} silent: "
+        return silent + ", ".join(f"{name} {_count(among, name)}" for name in ("asked", "asked_right", "claims_done"))
+    return ""
+
+
+def _count(rows: Sequence[Mapping[str, Any]], key: str) -> int:
+    return sum(bool(row.get(key)) for row in rows)
+
+
+def _well_formed(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("emitted")) and not row.get("broken")
+
+
+def _kept_still(row: Mapping[str, Any]) -> bool:
+    return row["outcome"] == "abstain_ok"
+
+
+def _share(k: int, n: int) -> str:
+    """As "40/42 = 95.2 % [84.2, 98.7]"."""
+    if not n:
+        return "—"
+    interval = wilson(k, n)
+    return f"{k}/{n} = {_per_cent(interval.estimate)} % [{_per_cent(interval.low)}, {_per_cent(interval.high)}]"
+
+
+def _steps(rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, float | None], failed: int) -> str:
+    """Steps of one case hang together, so they have no interval; a failed row does not say how many it had."""
+    share = f"{_per_cent(metrics['richtig_je_schritt'])} %"
+    among = [row for row in rows if row["category"] in _CALLED]
+    if failed or not among:
+        return share if among else "—"
+    return f"{sum(row['hits'] for row in among)}/{sum(row['steps'] for row in among)} = {share}"
+
+
+def _per_cent(value: float | None) -> str:
+    return "—" if value is None else f"{100 * value:.1f}"
+
+
+def _plain(value: float | None) -> str:
+    return "—" if value is None else f"{value:.2f}"

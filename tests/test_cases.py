@@ -1,0 +1,246 @@
+"""Case files: what the project's own holds, and how a broken case is refused, with file, line and field."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lm_eval_task.cases import SILENT, Cases, offered, read_cases, sets_of, steps_of
+from lm_eval_task.errors import DataError, UsageError
+from lm_eval_task.records import Call, Task, tasks_fingerprint
+from lm_eval_task.tools import Toolset, data_file, read_tools
+
+OURS = read_cases()
+TOOLS = OURS.tools
+UUID = "7c2f41d8-93ab-4e05-b6d1-58f0a29c3e74"
+
+
+def case(**fields: Any) -> dict[str, Any]:
+    """A case that is right, with these fields instead; None takes one out."""
+    row = {"id": "X-1", "stufe": "S2", "frage": "Öffne den Kontakt.", "erwartet": [
+        {"name": "get_contact", "args": {"contact_id": UUID}}], "prueft": "p", "fallen": "f"} | fields
+    return {key: value for key, value in row.items() if value is not None}
+
+
+Reader = Callable[..., Cases]
+
+
+@pytest.fixture
+def read(tmp_path: Path) -> Reader:
+    """read(row, …, which=…, tools=…): the cases of a file with these lines."""
+
+    def of(*rows: Any, which: str = "original", tools: Toolset = TOOLS) -> Cases:
+        path = tmp_path / "eigene.jsonl"
+        lines = (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows)
+        path.write_text("\n".join(lines), "utf-8")
+        return read_cases(path, tools, which)
+
+    return of
+
+
+# --- the project's own ------------------------------------------------------------------------------------------------
+
+def test_the_stages_have_the_numbers_of_the_specification() -> None:
+    stages = [task.category for task in OURS.tasks]
+    assert {s: stages.count(s) for s in stages} == {"S1": 8, "S2": 12, "S3": 8, "S4": 6, "S5": 8}
+    assert [sum(len(t.expected) for t in OURS.tasks if t.category == s) for s in ("S1", "S2", "S3")] == [8, 12, 17]
+    assert len(TOOLS.tools) == 11
+    assert (OURS.zone, OURS.version) == ("+02:00", "bench-2026-12")
+    assert "13. April 2026" in OURS.system
+
+
+def test_each_case_says_what_it_tests_and_what_goes_wrong() -> None:
+    for task in OURS.tasks:
+        assert task.extra["prueft"] and task.extra["fallen"], task.task_id
+        assert ("fehlt" in task.extra) is (task.category == "S5"), task.task_id
+
+
+def test_the_narrowed_stage_offers_two_to_four_tools_and_every_other_one_all() -> None:
+    for task in OURS.tasks:
+        number = len(offered(task, TOOLS).tools)
+        assert 2 <= number <= 4 if task.category == "S1" else number == 11, task.task_id
+
+
+def test_the_second_list_asks_the_same_with_other_words() -> None:
+    second, both = read_cases(which="paraphrase"), read_cases(which="all")
+    assert len(both.tasks) == 84
+    for first, other in zip(OURS.tasks, second.tasks, strict=True):
+        assert (first.task_id, first.expected, first.extra) == (other.task_id, other.expected, other.extra)
+        assert first.question != other.question
+    assert [t.task_id for t in both.tasks[:4]] == ["S1-1", "S1-1-p", "S1-2", "S1-2-p"]
+    assert {t.question for t in both.tasks} == {t.question for t in (*OURS.tasks, *second.tasks)}
+
+
+def test_no_question_stands_in_a_task_twice() -> None:
+    assert not any("frage2" in task.extra for task in OURS.tasks)
+
+
+def test_a_task_survives_the_way_through_json() -> None:
+    for task in OURS.tasks:
+        again = Task.from_json(json.loads(json.dumps(task.to_json(), ensure_ascii=False)))
+        assert again == task
+        assert (steps_of(again), sets_of(again)) == (steps_of(task), sets_of(task))
+
+
+# --- a file of one's own ----------------------------------------------------------------------------------------------
+
+def test_head_and_system_text_are_optional_and_comments_are_skipped(read: Reader) -> None:
+    cases = read("# meine Fälle", "", case(), "  # noch einer", case(id="X-2"))
+    assert [t.task_id for t in cases.tasks] == ["X-1", "X-2"]
+    assert (cases.system, cases.zone, cases.version) == ("", "", "")
+
+
+def test_a_system_text_stands_in_the_head_or_in_a_file_beside_the_cases(read: Reader, tmp_path: Path) -> None:
+    (tmp_path / "system.txt").write_text("Du bist da.\n", "utf-8")
+    assert read({"kopf": {"system": "system.txt", "zeitzone": "-05:30"}}, case()).system == "Du bist da."
+    assert read({"kopf": {"system": "Du hilfst."}}, case()).system == "Du hilfst."
+
+
+def test_the_tools_are_the_users_own(read: Reader) -> None:
+    tools = read_tools(data_file("tools.json"))
+    row = case(erwartet=[{"name": "weather", "args": {"slug": "koeln"}}])
+    assert read(row, tools=tools).tasks[0].expected == (Call("weather", {"slug": "koeln"}),)
+    with pytest.raises(DataError, match="weather is not among the tools"):
+        read(row)
+
+
+def test_alternatives_order_and_sets_come_along(read: Reader) -> None:
+    steps = [{"name": "list_rooms", "args": {}, "oder": [{"name": "list_rooms", "args": {"min_seats": 1}}]},
+             {"name": "list_calendars"}]
+    task, = read(case(stufe="S3", erwartet=steps, reihenfolge=True, nur=["list_rooms", "list_calendars"])).tasks
+    assert steps_of(task) == ((Call("list_rooms"), Call("list_rooms", {"min_seats": 1})), (Call("list_calendars"),))
+    assert task.extra["reihenfolge"] is True
+    assert [t.name for t in offered(task, TOOLS).tools] == ["list_rooms", "list_calendars"]
+
+
+def test_what_decides_about_a_case_is_in_the_hash() -> None:
+    def of(**extra: Any) -> str:
+        return tasks_fingerprint([Task("a", "?", (Call("list_rooms"),), extra=extra)])
+    assert of() == of(prueft="x", fallen="y")
+    different = [of(), of(nur=["list_rooms"]), of(oder=[[]]), of(reihenfolge=True), of(menge=["/a"]), of(fehlt=["a"])]
+    assert len(set(different)) == len(different)
+
+
+TAGGED = Toolset.of(tool for tool in read_tools(Path(__file__).parent / "data" / "reply_tools.json").tools
+                    if tool.name == "nearby")
+NEARBY = {"name": "nearby", "args": {"slug": "k", "tags": ["a", "b"]}}
+
+
+def test_a_set_is_a_pointer_to_an_array(read: Reader) -> None:
+    task, = read(case(erwartet=[NEARBY], menge=["/tags"]), tools=TAGGED).tasks
+    assert sets_of(task) == {("tags",)}
+    for pointer in ("tags", "/slug", "/nothing", "/tags/x", "/"):
+        with pytest.raises(DataError, match=r'eigene\.jsonl:1: case X-1: "menge"\[0\] must point to an array'):
+            read(case(erwartet=[NEARBY], menge=[pointer]), tools=TAGGED)
+
+
+def step(name: str = "get_contact", **args: Any) -> list[dict[str, Any]]:
+    return [{"name": name, "args": args}]
+
+
+def other(name: str, **args: Any) -> list[dict[str, Any]]:
+    return [{"name": "get_contact", "args": {"contact_id": UUID}, "oder": step(name, **args)}]
+
+
+BOOKING = {"room": "atelier", "start": "2026-04-21T09:30:00", "duration_min": 60}
+BROKEN = [
+    # (why, the case, what the message says after "eigene.jsonl:1: ")
+    ("no object", [], "a case is a JSON object, found []"),
+    ("missing id", case(id=None), 'a case: "id" is missing'),
+    ("blank id", case(id=" "), 'a case: "id" must be a text that is not blank'),
+    ("missing question", case(frage=None), 'case X-1: "frage" is missing'),
+    ("no text", case(prueft=5), 'case X-1: "prueft" must be a text that is not blank, found 5'),
+    ("blank second question", case(frage2=""), 'case X-1: "frage2" must be a text'),
+    ("unknown stage", case(stufe="S6"), 'case X-1: "stufe" must be one of S1, S2, S3, S4, S5, found "S6"'),
+    ("missing stage", case(stufe=None), 'case X-1: "stufe" must be one of'),
+    ("missing calls", case(erwartet=None), 'case X-1: "erwartet" must be a list of calls'),
+    ("misspelled field", case(reihenfoge=True), 'case X-1: "reihenfoge" is unknown; expected id, stufe, frage'),
+    ("misspelled field of a call", case(erwartet=[{"name": "list_rooms", "arguments": {}}]),
+     'case X-1: "erwartet"[0]: "arguments" is unknown; expected name, args, oder'),
+    ("no call", case(erwartet=["list_rooms"]), 'case X-1: "erwartet"[0] must be {"name": "…", "args": {…}}'),
+    ("unknown tool", case(erwartet=step("open_contact")),
+     'case X-1: "erwartet"[0]: "name": open_contact is not among the tools (list_contacts, get_contact'),
+    ("arguments that are no object", case(erwartet=[{"name": "list_rooms", "args": []}]),
+     'case X-1: "erwartet"[0]: "args" must be an object, found []'),
+    ("argument outside the schema", case(erwartet=step(contact_id=UUID, kind="x")),
+     'case X-1: "erwartet"[0]: "args" of get_contact do not fit the schema: the arguments: there is no kind'),
+    ("missing argument", case(erwartet=step()), "the arguments: contact_id is missing"),
+    ("a format", case(erwartet=step(contact_id="A")), 'contact_id: "A" is no uuid'),
+    ("a type", case(erwartet=step("list_rooms", min_seats="12")), 'min_seats: must be of type integer, found "12"'),
+    ("a value outside the enum", case(erwartet=step("list_contacts", status="Kunde")),
+     'status: must be one of "lead", "kunde", "ehemalig", found "Kunde"'),
+    ("below the minimum", case(erwartet=step("book_room", **BOOKING | {"duration_min": 0})), "must be at least 1"),
+    ("no date-time", case(erwartet=step("book_room", **BOOKING | {"start": "21.04.2026 9:30"})), "is no date-time"),
+    ("an update without a value", case(erwartet=step("update_contact", contact_id=UUID)), "needs at least 2 entries"),
+    ("alternative outside the schema", case(erwartet=other("list_rooms", min_seats=0)),
+     'case X-1: "erwartet"[0]: "oder"[0]: "args" of list_rooms do not fit the schema: min_seats: must be at least 1'),
+    ("alternative of an unknown tool", case(erwartet=other("nothing")), '"erwartet"[0]: "oder"[0]: "name": nothing is'),
+    ("alternative with alternatives", case(erwartet=[{**step("list_rooms")[0], "oder": other("list_rooms")}]),
+     '"erwartet"[0]: "oder"[0]: "oder" is unknown'),
+    ("alternatives that are no list", case(erwartet=[{**step("list_rooms")[0], "oder": {}}]),
+     '"erwartet"[0]: "oder" must be a list of calls'),
+    ("narrowed to an unknown tool", case(nur=["get_contact", "nothing"]), 'case X-1: "nur"[1]: nothing is not among'),
+    ("narrowed twice to one", case(nur=["get_contact", "get_contact"]), '"nur"[1]: get_contact stands there twice'),
+    ("narrowed to nothing", case(nur=[]), 'case X-1: "nur" must be a list of texts, found []'),
+    ("narrowed without the expected tool", case(nur=["list_rooms", "book_room"]),
+     'case X-1: "erwartet"[0]: get_contact is not offered in this case; add it to "nur" (list_rooms, book_room)'),
+    ("narrowed without an alternative's tool", case(nur=["get_contact"], erwartet=other("list_rooms")),
+     '"erwartet"[0]: "oder"[0]: list_rooms is not offered'),
+    ("order that is no truth value", case(reihenfolge="ja"), 'case X-1: "reihenfolge" must be true or false'),
+    ("words that are no list", case(stufe="S5", erwartet=[], fehlt="Titel"), '"fehlt" must be a list of texts'),
+    ("a set of nothing", case(menge=[]), '"menge" must be a list of texts'),
+    ("one call too many", case(stufe="S1", erwartet=step("list_rooms") * 2),
+     '"erwartet" of stage S1 must hold one call, found 2'),
+    ("one call too few", case(stufe="S3"), '"erwartet" of stage S3 must hold two calls or more, found 1'),
+    ("a call where none is right", case(stufe="S4"), '"erwartet" of stage S4 must hold []: no call is right there'),
+    ("a head that is no object", {"kopf": []}, '"kopf" must be an object such as'),
+    ("a head with an unknown field", {"kopf": {"zone": "+02:00"}}, '"kopf": "zone" is unknown; expected system'),
+    ("a zone by name", {"kopf": {"zeitzone": "Europe/Berlin"}}, '"zeitzone" must be an offset such as "+02:00"'),
+    ("a head's number", {"kopf": {"version": 1}}, '"version" of "kopf" must be a text, found 1'),
+    ("a system file that is not there", {"kopf": {"system": "weg.txt"}}, '"system": weg.txt cannot be read'),
+    ("broken JSON", '{"id": "X-1"', "is not JSON"),
+]
+
+
+@pytest.mark.parametrize(("why", "row", "message"), BROKEN, ids=[b[0] for b in BROKEN])
+def test_a_broken_case_names_file_line_and_field(read: Reader, why: str, row: Any, message: str) -> None:
+    with pytest.raises(DataError) as caught:
+        read("# ein Fall", row, case(id="X-9"))
+    text = str(caught.value)
+    assert "eigene.jsonl:2: " in text and "\n" not in text
+    assert message in text
+
+
+def test_an_id_stands_once_in_a_file(read: Reader) -> None:
+    with pytest.raises(DataError, match=r'eigene\.jsonl:3: "id": X-1 stands already in line 1'):
+        read(case(), case(id="X-2"), case())
+
+
+def test_the_head_is_the_first_line(read: Reader) -> None:
+    for rows in ([case(), {"kopf": {}}], [{"kopf": {"version": "1"}}, {"kopf": {}}, case()]):
+        with pytest.raises(DataError, match=r'eigene\.jsonl:2: "kopf" must be the first line'):
+            read(*rows)
+
+
+def test_a_file_without_a_case_is_refused(read: Reader, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="holds no case"):
+        read({"kopf": {}})
+    with pytest.raises(DataError, match=r"weg\.jsonl: cannot be read"):
+        read_cases(tmp_path / "weg.jsonl")
+
+
+def test_paraphrases_are_asked_only_where_there_are_some(read: Reader) -> None:
+    rows = case(frage2="Anders gefragt."), case(id="X-2")
+    assert [t.task_id for t in read(*rows, which="all").tasks] == ["X-1", "X-1-p", "X-2"]
+    with pytest.raises(DataError, match=r'eigene\.jsonl:2: case X-2: "frage2" is missing'):
+        read(*rows, which="paraphrase")
+    with pytest.raises(UsageError, match="set core does not exist|set 'core' does not exist"):
+        read(*rows, which="core")
+
+
+def test_a_silent_stage_expects_nothing() -> None:
+    assert all(bool(task.expected) is (task.category not in SILENT) for task in OURS.tasks)
