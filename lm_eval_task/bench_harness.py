@@ -15,7 +15,7 @@ from lm_eval_task.bench_prompt import prompt_text
 from lm_eval_task.cases import SILENT, STAGES, Cases, offered, read_cases
 from lm_eval_task.errors import DataError
 from lm_eval_task.harness import NAN
-from lm_eval_task.records import Reply, Task
+from lm_eval_task.records import Reply, Score, Task
 
 
 @lru_cache(maxsize=4)
@@ -61,7 +61,12 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
     not known as such here.
     """
     task, cases = _task(doc), _cases()
-    score = score_case(task, Reply.from_text(results[0] or "", finish_reason=None), cases.tools, "prompt", cases.zone)
+    reply = Reply.from_text(results[0] or "", finish_reason=None)
+    return numbers_of(task, score_case(task, reply, cases.tools, "prompt", cases.zone))
+
+
+def numbers_of(task: Task, score: Score) -> dict[str, Any]:
+    """A verdict as the metrics of its document."""
     details, success = score.details, float(bool(score.call_match))
     silent, emitted = task.category in SILENT, details.get("emitted", 0)
     still = float(score.outcome == "abstain_ok")

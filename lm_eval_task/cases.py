@@ -147,6 +147,24 @@ def task_of(row: Any, tools: Toolset) -> Task:
     return Task(row["id"], row["frage"], tuple(step[0] for step in steps), category=row["stufe"], extra=extra)
 
 
+def row_of(task: Task) -> dict[str, Any]:
+    """The line of a case file that holds this task. Raise DataError if its alternatives are not lists by step."""
+    others = task.extra.get("oder", [[]] * len(task.expected))
+    if not isinstance(others, list) or len(others) != len(task.expected) \
+            or not all(isinstance(more, list) for more in others):
+        raise DataError(f'case {task.task_id}: "oder" must hold a list of calls for each step, found {_short(others)}')
+    steps = [{**_step(call.to_json()), **({"oder": [*map(_step, more)]} if more else {})}
+             for call, more in zip(task.expected, others, strict=True)]
+    return {"id": task.task_id, "stufe": task.category, "frage": task.question, "erwartet": steps,
+            **{key: task.extra[key] for key in (*_KEPT, "frage2") if key in task.extra}}
+
+
+def _step(call: Any) -> Any:
+    """A call under the names of a case file; anything else as it is."""
+    return {"args" if key == "arguments" else key: value for key, value in call.items()} \
+        if isinstance(call, dict) else call
+
+
 def _names(row: Mapping[str, Any], tools: Toolset, where: str) -> tuple[str, ...]:
     """The offered tools' names. Raise DataError for a `nur` that is no list of the tools' names."""
     if "nur" not in row:

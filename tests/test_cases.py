@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_task.cases import SILENT, Cases, offered, read_cases, sets_of, steps_of
+from lm_eval_task.cases import SILENT, Cases, offered, read_cases, row_of, sets_of, steps_of, task_of
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file, read_tools
@@ -244,3 +244,29 @@ def test_paraphrases_are_asked_only_where_there_are_some(read: Reader) -> None:
 
 def test_a_silent_stage_expects_nothing() -> None:
     assert all(bool(task.expected) is (task.category not in SILENT) for task in OURS.tasks)
+
+
+# --- back into a line -------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("which", ["original", "paraphrase", "all"])
+def test_a_case_written_as_a_line_is_read_as_the_same_case(which: str) -> None:
+    tasks = read_cases(which=which).tasks
+    assert any("oder" in task.extra for task in tasks) and any("nur" in task.extra for task in tasks)
+    assert tuple(task_of(row_of(task), TOOLS) for task in tasks) == tasks
+    again = tuple(Task.from_json(json.loads(json.dumps(task.to_json()))) for task in tasks)
+    assert tuple(task_of(row_of(task), TOOLS) for task in again) == tasks, "as a document of lm-eval holds it"
+
+
+@pytest.mark.parametrize("others", [5, [], [[], []], [5], [{"name": "get_contact"}]])
+def test_alternatives_that_are_no_lists_by_step_are_refused(others: Any) -> None:
+    with pytest.raises(DataError, match='case X-1: "oder" must hold a list of calls for each step'):
+        row_of(Task("X-1", "?", (Call("get_contact", {}),), category="S2", extra={"oder": others}))
+
+
+@pytest.mark.parametrize("extra, message", [
+    ({"oder": [[5]]}, '"oder"'), ({"nur": ["fax"]}, '"nur"'), ({"menge": 5}, '"menge"'),
+    ({"reihenfolge": "ja"}, '"reihenfolge"'), ({"fehlt": [1]}, '"fehlt"')])
+def test_what_a_task_of_unknown_origin_holds_is_checked_as_a_line(extra: dict[str, Any], message: str) -> None:
+    task = Task("X-1", "?", (Call("get_contact", {"contact_id": UUID}),), category="S2", extra=extra)
+    with pytest.raises(DataError, match=message):
+        task_of(row_of(task), TOOLS)

@@ -17,6 +17,7 @@ from lm_eval_task.metrics import mean
 from lm_eval_task.records import Task
 
 SUITE = "bench"
+USUAL = "B"             # the set-up of the suite as it is by default
 CALLING = tuple(stage for stage in STAGES if stage not in SILENT)
 SEVERAL, ASKING = "S3", "S5"
 
@@ -191,6 +192,12 @@ def metrics_of(found: Bench, answered: bool = False) -> dict[str, float | None]:
         **{name: Ratio(getattr(silence, name), silent).value if silence else None for name in ("asked", "claims_done")},
         "asked_right": Ratio(silence.asked_right, silence.named).value if silence else None,
         "first_step_only": Ratio(only.k, (s3.answered if answered and s3 else only.n)).value if only else None}
+
+
+def setup_of(run: Run) -> str:
+    """The set-up of a run; B, also of its baselines, for one over bench cases as that suite is by default."""
+    usual = run.baseline or (run.settings.get("max_tokens"), run.settings.get("temperature")) == (512, 0)
+    return USUAL if run.suite == SUITE and usual else run.setup
 
 
 # --- what a fixed policy gets -----------------------------------------------------------------------------------------

@@ -143,7 +143,8 @@ def _case_lines(case: Case) -> Iterator[str]:
     if case.row.details:
         yield clean("  steps     " + _steps(case.row))
     if not score.failed:
-        yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES)
+        yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES
+                                          if getattr(score, name) is not None)
 
 
 def _read(score: Score) -> str:

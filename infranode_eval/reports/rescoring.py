@@ -19,7 +19,7 @@ from infranode_eval.results import notes_of, storable
 from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
 from infranode_eval.tables import Column, Section, Table, percent
 from lm_eval_task.errors import DataError, UsageError
-from lm_eval_task.metrics import SCORER_VERSION, aggregate
+from lm_eval_task.metrics import SCORER_VERSION
 from lm_eval_task.prompt import MODES
 from lm_eval_task.records import MATCHES, Score, Task
 from lm_eval_task.tools import Toolset
@@ -45,9 +45,9 @@ class Change:
 class Rescoring:
     """One run judged again.
 
-    reworded: rows in which only reason, labels or calls differ. before, after: metrics over all rows; answered: both
-    over the answered ones. versions: of the scorer, before and after. result: the new content of the file, None if
-    nothing in it is to change, or if it is lm-eval's, which is never written.
+    reworded: rows in which only reason, labels, calls or counts differ. before, after: metrics over all rows; answered:
+    both over the answered ones. versions: of the scorer, before and after. result: the new content of the file, None
+    if nothing in it is to change, or if it is lm-eval's, which is never written.
     """
 
     run: Run
@@ -97,13 +97,17 @@ def _suite_of(run: Run, tools: Toolset) -> tuple[Suite, Toolset]:
 
     Raise DataError for a run that is no matter of single replies.
     """
-    name = MAIN if run.suite == MAIN_SUITE else run.suite
+    name = _module_of(run)
     if name not in SUITES or run.mode not in MODES:
         raise DataError(f"is a run of suite {run.suite} in mode {run.mode}; --rescore judges single replies of mode "
                         f"{' or '.join(MODES)}", run.path)
     suite = open_suite(name)
     given = name == MAIN or run.hashes.get("tools") == tools.fingerprint
     return suite, tools if given else suite.read_tools(None)
+
+
+def _module_of(run: Run) -> str:
+    return MAIN if run.suite == MAIN_SUITE else run.suite
 
 
 def _tasks_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> Mapping[str, Task]:
@@ -179,9 +183,14 @@ def _verdicts(old: Score, new: Score) -> tuple[str, str]:
     """(before, after) as outcome/sub; the numbers that differ where that is the same."""
     if (old.outcome, old.sub) != (new.outcome, new.sub) and old.outcome != UNKNOWN:
         return _named(old), _named(new)
-    differing = [name for name in MATCHES if bool(getattr(old, name)) != bool(getattr(new, name))]
+    differing = _differing(old, new)
     return tuple(f"{_named(score)}: {', '.join(_flag(name, score) for name in differing)}"
                  for score in (old, new))   # type: ignore[return-value]
+
+
+def _differing(old: Score, new: Score) -> list[str]:
+    """The matches that differ; lm-eval keeps only some of a bench case."""
+    return [name for name in MATCHES if getattr(old, name) not in (None, bool(getattr(new, name)))]
 
 
 def _named(score: Score) -> str:
@@ -220,13 +229,15 @@ def _new_content(value: Mapping[str, Any], run: Run, rows: Sequence[Mapping[str,
 
 def rescore_samples(run: Run, pairs: Sequence[tuple[Score, Score]]) -> Rescoring:
     """lm-eval's run, whose file stays as it is: (stored verdict, this scorer's verdict) of each row."""
+    suite = open_suite(_module_of(run))
     changes = tuple(Change(row.task_id, row.repeat, *_verdicts(old, new), _moved(old, new), new.why)
-                    for row, (old, new) in zip(run.rows, pairs, strict=True)
-                    if any(bool(getattr(old, name)) != bool(getattr(new, name)) for name in MATCHES))
-    judged = [(row.category, new) for row, (_, new) in zip(run.rows, pairs, strict=True)]
-    stored = [(row.category, old) for row, (old, new) in zip(run.rows, pairs, strict=True) if not new.failed]
-    return Rescoring(run, changes, 0, run.metrics, aggregate(judged),
-                     (aggregate(stored), aggregate([p for p in judged if not p[1].failed])),
+                    for row, (old, new) in zip(run.rows, pairs, strict=True) if _differing(old, new))
+    reworded = sum(old.details != new.details for old, new in pairs if not _differing(old, new) and old is not new)
+    tasks = [replace(run.tasks[row.task_id], category=row.category) for row in run.rows]
+    judged = [(task, new) for task, (_, new) in zip(tasks, pairs, strict=True)]
+    stored = [(task, old) for task, (old, new) in zip(tasks, pairs, strict=True) if not new.failed]
+    return Rescoring(run, changes, reworded, run.metrics, suite.aggregate(judged),
+                     (suite.aggregate(stored), suite.aggregate([p for p in judged if not p[1].failed])),
                      (run.scorer_version, SCORER_VERSION))
 
 
@@ -234,7 +245,7 @@ def rescore_samples(run: Run, pairs: Sequence[tuple[Score, Score]]) -> Rescoring
 
 def rescoring_sections(rescorings: Sequence[Rescoring], write: bool) -> list[Section]:
     """One section per run that differs, then the runs that do not. write: was what can be written, written?"""
-    differing = [r for r in rescorings if r.changes or r.result is not None]
+    differing = [r for r in rescorings if r.changes or r.reworded or r.result is not None]
     same = tuple(f"{r.run.path}: {r.run.model}, {len(r.run.rows)} rows, call_match {percent(r.after['call_match'])}, "
                  f"scorer {r.versions[1]}" for r in rescorings if r not in differing)
     return [*(_section(r, write) for r in differing), *([Section("Nothing changed", notes=same)] if same else [])]
@@ -246,7 +257,7 @@ def _section(rescoring: Rescoring, write: bool) -> Section:
     notes = (
         f"{run.model}, mode {run.mode}, scorer {old} → {new}: {len(rescoring.changes)} of {len(run.rows)} rows changed "
         f"verdict ({gained} gained call_match, {lost} lost it)"
-        + (f", {rescoring.reworded} only their reason, labels or calls" if rescoring.reworded else ""),
+        + (f", {rescoring.reworded} only their reason, labels, calls or counts" if rescoring.reworded else ""),
         f"call_match {_direction(rescoring.before.get('call_match'), rescoring.after.get('call_match'))}",
         _fate_of_file(rescoring, write))
     tables = [_change_table(rescoring.changes)] if rescoring.changes else []

@@ -9,8 +9,9 @@ import json
 import pytest
 
 from infranode_eval.reports.archive import run_from_json
-from infranode_eval.reports.bench import Ratio, bench_of, metrics_of, policies_of
+from infranode_eval.reports.bench import Ratio, bench_of, metrics_of, policies_of, setup_of
 from infranode_eval.reports.bench_tables import bench_tables, least_gain
+from infranode_eval.reports.comparison import differing
 from infranode_eval.reports.export import report_csv, report_json
 from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.gates import Gate, broken_gates
@@ -282,3 +283,16 @@ def test_the_report_counts_as_the_scorer_does(shift) -> None:
     answered = [pair for pair in pairs if not pair[1].failed]
     for mine, theirs in ((found.strict, aggregate_cases(pairs)), (found.answered, aggregate_cases(answered))):
         assert {name: mine[name] for name in theirs} == pytest.approx(theirs), "every name of the scorer, and its value"
+
+
+@pytest.mark.parametrize(("header", "named"), [
+    ({}, "B"), ({"settings": {"max_tokens": 1024, "temperature": 0.0}}, "custom"),
+    ({"settings": {"max_tokens": 512, "temperature": 0.7}}, "custom"),
+    ({"backend": "baseline", "setup": "baseline: replays", "settings": {}}, "B"),
+    ({"suite": "single", "setup": "S"}, "S"),
+], ids=["by default", "another budget", "another temperature", "a program", "another suite"])
+def test_the_usual_set_up_has_a_name_in_tables_and_comparisons(header, named) -> None:
+    run = run_from_json(result(**header), "r.json")
+    assert setup_of(run) == named
+    usual = run_from_json(result(), "u.json")
+    assert bool(differing(run, usual, ("set-up",))) is (named != "B")
