@@ -13,8 +13,7 @@ from typing import Any
 from lm_eval_task.bench import score_case
 from lm_eval_task.bench_prompt import prompt_text
 from lm_eval_task.cases import SILENT, STAGES, Cases, offered, read_cases
-from lm_eval_task.errors import DataError
-from lm_eval_task.harness import NAN
+from lm_eval_task.harness import NAN, task_of
 from lm_eval_task.records import Reply, Score, Task
 
 
@@ -38,20 +37,7 @@ def custom_dataset(set: str = "original", **_: Any) -> dict[str, Any]:
 
 def doc_to_text(doc: Mapping[str, str]) -> str:
     cases = _cases()
-    return prompt_text(offered(_task(doc), cases.tools), doc["question"], cases.system)
-
-
-def doc_to_target(doc: Mapping[str, str]) -> str:
-    """The gold as JSON text; shown in samples, not used for scoring."""
-    return json.dumps(_task(doc).to_json()["expected"], ensure_ascii=False)
-
-
-def _task(doc: Mapping[str, str]) -> Task:
-    try:
-        return Task.from_json(json.loads(doc["row"]))
-    except (KeyError, ValueError, DataError) as error:
-        raise DataError(f"document {doc.get('task_id')} does not hold a case ({error}); was it built by hooks.py?"
-                        ) from None
+    return prompt_text(offered(task_of(doc), cases.tools), doc["question"], cases.system)
 
 
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, Any]:
@@ -60,7 +46,7 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
     An empty text counts as not solved, not form-correct, not still (the strict numbers); a reply cut by the budget is
     not known as such here.
     """
-    task, cases = _task(doc), _cases()
+    task, cases = task_of(doc), _cases()
     reply = Reply.from_text(results[0] or "", finish_reason=None)
     return numbers_of(task, score_case(task, reply, cases.tools, "prompt", cases.zone))
 

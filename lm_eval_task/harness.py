@@ -62,10 +62,11 @@ def doc_to_text(doc: Mapping[str, str]) -> str:
 
 def doc_to_target(doc: Mapping[str, str]) -> str:
     """The gold as JSON text; shown in samples, not used for scoring."""
-    return json.dumps(_task(doc).to_json()["expected"], ensure_ascii=False)
+    return json.dumps(task_of(doc).to_json()["expected"], ensure_ascii=False)
 
 
-def _task(doc: Mapping[str, str]) -> Task:
+def task_of(doc: Mapping[str, str]) -> Task:
+    """The task or case that travels in a document. Raise DataError for a document of anybody else."""
     try:
         return Task.from_json(json.loads(doc["row"]))
     except (KeyError, ValueError, DataError) as error:
@@ -79,7 +80,7 @@ def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str,
     It knows no finish reason and no reasoning field; an empty text counts 0 (specification: scoring, the strict
     number). None stands for "this metric does not apply to this document" and is left out by the aggregations.
     """
-    task = _task(doc)
+    task = task_of(doc)
     score = score_reply(task, Reply.from_text(results[0] or "", finish_reason=None), _tools(), "prompt")
     matched = {name: float(bool(getattr(score, name))) for name in MATCHES}
     call_match = matched["call_match"]

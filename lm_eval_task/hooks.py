@@ -34,6 +34,5 @@ ability_of = _harness.ability_of
 
 bench_dataset = _bench.custom_dataset
 bench_doc_to_text = _bench.doc_to_text
-bench_doc_to_target = _bench.doc_to_target
 bench_process_results = _bench.process_results
 ratio_of_sums = _bench.ratio_of_sums

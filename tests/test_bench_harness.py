@@ -64,5 +64,5 @@ def test_a_sum_over_nothing_is_no_number():
 
 
 def test_a_document_from_elsewhere_is_said():
-    with pytest.raises(DataError, match="document x does not hold a case"):
+    with pytest.raises(DataError, match="document x does not hold a task"):
         bench_harness.process_results({"task_id": "x", "row": "{}"}, [""])
