@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row, Run, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.exhibits import Evidence, evidence_of
 from infranode_eval.reports.harness_output import replies_from_harness
+from infranode_eval.reports.intake import meant
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Score, Task
@@ -31,8 +32,12 @@ class Case:
     task: Task | None
 
 
-def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset) -> tuple[list[Case], set[str]]:
-    """(the rows of a task in a file, every task id in it). Raise DataError for a broken file."""
+def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
+             hashes: Collection[str] | None = None) -> tuple[list[Case], set[str]]:
+    """(the rows of a task in a file, every task id in it). Raise DataError for a broken file.
+
+    hashes: look only into runs over tasks with one of these; None: into all.
+    """
     value = read_json(path)
     if is_harness_output(value):
         found = replies_from_harness(value, path, tools)
@@ -42,6 +47,8 @@ def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset) 
     cases: list[Case] = []
     ids: set[str] = set()
     for run, raw in stored:
+        if not meant(run, hashes):
+            continue
         known = set_of(run, sets)
         tasks = known.tasks if known else run.tasks
         ids |= {row.task_id for row in run.rows}
