@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infranode_eval.reports.archive import Run
 from infranode_eval.reports.bench import (
     ASKING,
     FEW_CLUSTERS,
@@ -14,6 +15,7 @@ from infranode_eval.reports.bench import (
     Policy,
     Ratio,
     Silence,
+    bench_of,
     metrics_of,
     policies_of,
 )
@@ -298,7 +300,7 @@ def help_sentence(found: Comparison) -> str:
         said = f"{'yes' if more > 0 else 'no, it did harm'}: {counted}, and that is more than chance " \
                f"({p_text(found.p)}, {found.test})"
     else:
-        least = least_gain(found.n)
+        least = least_gain(found.n) if more > 0 and found.test.startswith("McNemar") else None
         needed = f"; {least} gained and none lost would be enough" if least else ""
         said = f"that cannot be told from {found.n} cases: {counted} ({p_text(found.p)}, {found.test}){needed}; {NOISE}"
     return f"Did it help? {said[0].upper()}{said[1:]}.{_silence_lost(found)}{_unanswered(found)}"
@@ -320,13 +322,32 @@ def _silence_lost(found: Comparison) -> str:
 
 
 def streng_sentence(found: Comparison, names: tuple[str, str]) -> str:
-    """The same by the original's rule."""
-    shares = []
-    for run in (found.first, found.second):
-        rows = [row for row in run.rows if not row.score.failed]
-        solved = sum(bool(row.details.get("streng_match")) for row in rows)
-        shares.append(f"{solved}/{len(run.rows)}")
-    return f"By the original's rule (--streng): {names[1]} {shares[1]}, {names[0]} {shares[0]}."
+    """The same by the rule that does not lead."""
+    shares = [_share_of(run, not found.streng) for run in (found.first, found.second)]
+    rule = "By the types in the schema (auftraege_gelungen)" if found.streng else "By the original's rule (--streng)"
+    leads = "; above, the original's rule decides, as both runs were asked with --streng" if found.streng else ""
+    return f"{rule}: {names[1]} {shares[1]}, {names[0]} {shares[0]}{leads}."
+
+
+def _share_of(run: Run, streng: bool) -> str:
+    """As 40/42, with repeats as "240 of 252 rows"."""
+    rows = [row for row in run.rows if not row.score.failed]
+    solved = sum(bool(row.details.get("streng_match") if streng else row.score.call_match) for row in rows)
+    repeated = len({row.task_id for row in run.rows}) < len(run.rows)
+    return f"{solved} of {len(run.rows)} rows" if repeated else f"{solved}/{len(run.rows)}"
+
+
+def claims_sentence(found: Comparison, names: tuple[str, str]) -> list[str]:
+    """Who says that it was done, of the replies that are silent where a value is missing; empty without such cases."""
+    told = [f"{name} {one['claims_done']} of {one['silent']}{' silent S5 replies' if not i else ''}"
+            for i, (name, one) in enumerate(zip(names, claims_of(found), strict=True)) if one is not None]
+    return [f"Claims done: {', '.join(told)}; such a claim is worse than a call."] if len(told) == len(names) else []
+
+
+def claims_of(found: Comparison) -> list[dict[str, int] | None]:
+    """For each run the silent replies of S5, and how many of these claim what was never done; None without S5."""
+    silences = [bench.silence if (bench := bench_of(run, {})) else None for run in (found.first, found.second)]
+    return [None if s is None else {"claims_done": s.claims_done, "silent": s.silent} for s in silences]
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------

@@ -108,7 +108,7 @@ def _paired(runs: tuple[Summary, ...], original: Mapping[str, float],
         return []
     first, second = ({key: shares[key] for key in ids} for shares in (original, paraphrase))
     return [Wordings(runs, first, second, paired(list(first.values()), list(second.values()), ids, templates=False,
-                                                 repeated=runs[0].repeats > 1))]
+                                                 repeated=runs[0].repeats > 1, unit="case"))]
 
 
 # --- shown ------------------------------------------------------------------------------------------------------------
