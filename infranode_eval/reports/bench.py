@@ -129,6 +129,18 @@ class Bench:
         return self.numbers.streng if self.streng_leads else self.numbers.auftraege_gelungen
 
 
+def setup_of(run: Run) -> str:
+    """B for a bench as it is by default; else S, N, R, or what makes a set-up custom, since two customs are not one."""
+    settings = run.settings
+    usual = (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
+    if run.suite == SUITE and (run.baseline or usual):
+        return "B"
+    if run.setup != "custom":
+        return run.setup
+    told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
+    return f"custom ({', '.join(told)})" if told else "custom"
+
+
 def bench_of(run: Run, tasks: Mapping[str, Task]) -> Bench | None:
     """None for a run of another suite, or without rows. tasks: those of the run by id, as far as they are known."""
     rows = run.rows

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.reports.archive import Row, Run
-from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE
+from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE, setup_of
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
 from infranode_eval.statistics import (
@@ -259,8 +259,8 @@ def _example(rows: Sequence[Row], solved: bool) -> Row:
 def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools", "mode", "suite")) -> list[str]:
     """What keeps two runs from being compared, in words: "mode prompt / native"."""
     values = [{"tasks": _short(run.hashes.get("tasks")), "tools": _short(run.hashes.get("tools")),
-               "prompt": _short(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite, "set-up": run.setup,
-               "arm": run.arm or "none",
+               "prompt": _short(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite,
+               "set-up": setup_of(run), "arm": run.arm or "none",
                "scorer version": run.scorer_version} for run in (first, second)]
     return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
             for name in names if values[0][name] != values[1][name]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from infranode_eval.reports.archive import Row, Run
-from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.archive import Row, Run, counted
+from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.bench_tables import claims_of, claims_sentence, help_sentence, streng_sentence
 from infranode_eval.reports.comparison import Comparison, Flip, Part, p_text, sentence
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent
@@ -86,7 +86,7 @@ def _flips(title: str, flips: Sequence[Flip], names: tuple[str, str], unit: str)
 
 def _verdict(row: Row) -> str:
     sub = f" ({row.score.sub})" if row.score.sub else ""
-    why = "" if row.score.call_match or not row.score.why else f": {row.score.why}"
+    why = "" if row.score.call_match or not row.score.why else f": {counted(row.score.why)}"
     return f"{row.score.outcome}{sub}{why}" or ABSENT
 
 
@@ -112,7 +112,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
 
 
 def _run_json(run: Run) -> dict[str, Any]:
-    return {"model": run.model, "path": run.path, "harness": run.harness, "mode": run.mode, "setup": run.setup,
+    return {"model": run.model, "path": run.path, "harness": run.harness, "mode": run.mode, "setup": setup_of(run),
             "hashes": dict(run.hashes), "scorer_version": run.scorer_version}
 
 

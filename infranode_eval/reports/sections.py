@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
-from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_leads
 from infranode_eval.reports.comparison import DISCORDANT
 from infranode_eval.reports.difficulty import BUCKETS
@@ -53,7 +53,7 @@ def group_of(summary: Summary) -> Group:
     if summary.dataset and not summary.known:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
-    return Group(run.suite, dataset, run.mode, _setup(summary), tasks, tools, prompt, run.scorer_version,
+    return Group(run.suite, dataset, run.mode, setup_of(run), tasks, tools, prompt, run.scorer_version,
                  summary.task_count, summary.repeats, run.arm or "")
 
 
@@ -67,22 +67,6 @@ SETUPS = {
     "R": "set-up R: 8,192 tokens, reasoning on",
     "B": "set-up B: the suite bench as it is by default, 512 tokens, temperature 0",
 }
-
-
-def _setup(summary: Summary) -> str:
-    """S, N, R, or what makes a set-up custom, since two customs are not one."""
-    settings = summary.run.settings
-    if summary.run.suite == SUITE and (summary.run.baseline or _is_usual(settings)):
-        return "B"
-    if summary.run.setup != "custom":
-        return summary.run.setup
-    told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
-    return f"custom ({', '.join(told)})" if told else "custom"
-
-
-def _is_usual(settings: Mapping[str, Any]) -> bool:
-    """Is a run over bench cases set up as that suite is by default?"""
-    return (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
 
 
 def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:

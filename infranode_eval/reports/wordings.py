@@ -82,6 +82,13 @@ def _named(summary: Summary) -> tuple[str, str]:
     return (stem, which) if stem and which in SETS else (name, FIRST)
 
 
+def case_keys(summary: Summary) -> set[tuple[str, str]]:
+    """(whose cases, id of the case) of what a bench run was asked; a second wording is no other case."""
+    if summary.run.suite != SUITE or summary.tally is None:
+        return set()
+    return {(_named(summary)[0], key.removesuffix(SUFFIX)) for key in summary.tally.task_ids}
+
+
 def _family(summary: Summary) -> tuple[Any, ...]:
     """What runs over the two wordings have in common: everything but the set and what follows from it."""
     run = summary.run
