@@ -53,7 +53,9 @@ from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.gates import Gate, broken_gates, kept_line, worse_than
 from infranode_eval.reports.harness_output import verdicts_from_harness
 from infranode_eval.reports.intake import (
+    hashes_of_cases,
     look_again,
+    meant,
     one_run,
     read_each,
     result_files,
@@ -89,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
     described.add_argument("--cases", metavar="FILE", action="append", default=[],
-                           help="bench cases of your own that the results refer to, with their --tools")
+                           help="bench cases of your own, with their --tools: only runs over these are shown")
     described.add_argument("--tools", metavar="FILE", help="tools that lm-eval's replies are scored with "
                                                            "(default: tools.json)")
     described.add_argument("--compare", nargs=2, metavar=("A", "B"), help="two runs, task by task")
@@ -182,21 +184,31 @@ def report(options: argparse.Namespace) -> int:
 def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[str], Look]:
     """(the runs of all files, what was left out and why, what reads their replies once more)."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say, options.cases)
+    sets, over = task_sets(tools, options.tasks, _say, options.cases), hashes_of_cases(options.cases, tools)
     if options.common_rows:
-        runs, left_out = read_each(_files(options), lambda file: runs_of(file, tools), _say)
+        runs, left_out = read_each(_files(options), lambda file: [r for r in runs_of(file, tools) if meant(r, over)],
+                                   _say)
         summaries, unknown = over_common_rows(runs, sets, tools, options.set)
         if unknown and len(summaries) < 2:
             raise DataError("; ".join(unknown))
         for line in unknown:
             _say(f"left out: {line}")
         return summaries, left_out + unknown, look_again(tools, sets)
-    summaries, left_out = read_each(_files(options), lambda file: summaries_of(file, tools, sets), _say)
+    summaries, left_out = read_each(_files(options), lambda file: [
+        s for s in summaries_of(file, tools, sets) if meant(s.run, over)], _say)
+    _some_meant(options, summaries, left_out)
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
         if not summaries and not left_out:
             raise DataError(f"no result file holds a run over the set {options.set}")
     return summaries, left_out, look_again(tools, sets)
+
+
+def _some_meant(options: argparse.Namespace, found: Sequence[object], left_out: Sequence[str]) -> None:
+    """Raise DataError where --cases names cases that no run was asked."""
+    if options.cases and not found and not left_out:
+        raise DataError(f"no result file holds a run over the cases of {', '.join(options.cases)} as they are now; ask "
+                        "them first: run_eval.py --suite bench --cases FILE --tools FILE")
 
 
 def _files(options: argparse.Namespace) -> tuple[Path, ...]:
@@ -217,19 +229,20 @@ def check(options: argparse.Namespace) -> int:
 def draw(options: argparse.Namespace) -> int:
     """Write the page, the pictures or both and print their paths; 1 if a file had to be left out."""
     tools, prices = read_tools(options.tools), read_prices()
-    sets = task_sets(tools, options.tasks, _say, options.cases)
+    sets, over = task_sets(tools, options.tasks, _say, options.cases), hashes_of_cases(options.cases, tools)
     page = page_path(options.html) if options.html else None
     files = _files(options)
 
     def read(file: Path) -> list[Exhibit]:
         return [e for e in exhibits_of(file, tools, sets, prices.prices)
-                if not options.set or e.summary.dataset == options.set]
+                if meant(e.run, over) and (not options.set or e.summary.dataset == options.set)]
 
     found, left_out = read_each(files, read if len(files) <= MOST_RUNS else lambda f: list(map(without_rows, read(f))),
                                 _say)
     if len(files) > MOST_RUNS and page:     # too many to hold all replies: those of the best are read once more
         best = best_files(found, MOST_RUNS)
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
+    _some_meant(options, found, left_out)
     if not found and not left_out:
         raise DataError(f"no result file holds a run over the set {options.set}")
     for line in version_notes(e.summary for e in found):
@@ -274,10 +287,11 @@ def compare_with_sealed(options: argparse.Namespace) -> int:
 def show_task(options: argparse.Namespace) -> int:
     """Print one task and every reply to it; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
-    sets = task_sets(tools, options.tasks, _say, options.cases)
-    found, left_out = read_each(_files(options), lambda file: [cases_of(file, options.task, sets, tools)], _say)
+    sets, over = task_sets(tools, options.tasks, _say, options.cases), hashes_of_cases(options.cases, tools)
+    found, left_out = read_each(_files(options), lambda file: [cases_of(file, options.task, sets, tools, over)], _say)
     cases: list[Case] = [case for inside, _ in found for case in inside]
     if not cases:
+        _some_meant(options, [key for _, ids in found for key in ids], left_out)
         raise unknown_task(options.task, (key for _, ids in found for key in ids))
     show(json_text([case_json(case) for case in cases]) if options.format == "json"
          else "\n".join(case_lines(cases)) + "\n")
@@ -299,8 +313,11 @@ def show_confusion(options: argparse.Namespace) -> int:
     """Print a matrix for each run; 1 if a file had to be left out."""
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say, options.cases)
+    over = hashes_of_cases(options.cases, tools)
     found, left_out = read_each(_files(options), lambda file: [(run, confusion_of(run, sets, tools_of(run, tools)))
-                                                               for run in runs_of(file, tools)], _say)
+                                                               for run in runs_of(file, tools) if meant(run, over)],
+                                _say)
+    _some_meant(options, found, left_out)
     if options.format == "json":
         show(json_text([{"model": run.model, "path": run.path, "confusion": matrix} for run, matrix in found]))
     elif options.format == "csv":

@@ -397,6 +397,25 @@ def test_a_case_is_shown_with_its_pitfalls(report, own_bench):
     assert "pitfalls  eine Artikelnummer erfinden" in done.stdout
 
 
+@pytest.mark.parametrize("view, shown, why", [
+    ([], 2, "the tables"), (["--task", "S5-1"], 2, "S5-1 is a case of the bench, too"), (["--confusion"], 2, ""),
+    (["--format", "csv"], 3, "a header and two runs"), (["--gate", "failed<=0"], 1, "2 runs keep failed<=0")])
+def test_with_own_cases_only_runs_over_these_are_shown(report, own_bench, view, shown, why):
+    done = report(*own_bench, *view, "results", STORED, tasks=None)
+    assert done.returncode == 0, done.stderr
+    assert "faelle" in done.stdout or view == ["--gate", "failed<=0"], why
+    assert "bench, original" not in done.stdout and "asks_always.json" not in done.stdout, why
+    if view:
+        told = [line for line in done.stdout.splitlines() if ".json" in line or "model" in line or "runs keep" in line]
+        assert len(told) == shown, (why, told)
+
+
+def test_own_cases_that_no_run_was_asked_say_what_to_do(report, own_bench, tmp_path):
+    for view in ([], ["--task", "S5-1"], ["--confusion"]):
+        done = report(*own_bench, *view, STORED, tasks=None)
+        assert done.returncode == 2 and "no result file holds a run over the cases of own/faelle.jsonl" in done.stderr
+
+
 def test_own_cases_need_not_be_there_to_be_shown(report, own_bench):
     done = report("results")
     assert done.returncode == 0, done.stderr

@@ -6,13 +6,13 @@ number stands over the answered rows, too.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from infranode_eval.reports.archive import Row, Run
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
-from infranode_eval.statistics import Interval, wilson
-from lm_eval_task.cases import SILENT, STAGES
+from infranode_eval.statistics import Interval, clustered_proportion, wilson
+from lm_eval_task.cases import SILENT, STAGES, SUFFIX
 from lm_eval_task.metrics import mean
 from lm_eval_task.records import Task
 
@@ -20,14 +20,20 @@ SUITE = "bench"
 USUAL = "B"             # the set-up of the suite as it is by default
 CALLING = tuple(stage for stage in STAGES if stage not in SILENT)
 SEVERAL, ASKING = "S3", "S5"
+FEW_CLUSTERS = 20       # below these, drawing clusters promises more than so few can keep
 
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """k of n; value None where n is 0."""
+    """k of n; value None where n is 0.
+
+    rows: (case, verdict) of each row where rows of one case, its repeats or its two wordings, stand or fall together;
+    else empty.
+    """
 
     k: float
     n: int
+    rows: tuple[tuple[str, bool], ...] = field(default=(), compare=False, repr=False)
 
     @property
     def value(self) -> float | None:
@@ -35,8 +41,16 @@ class Ratio:
 
     @property
     def interval(self) -> Interval | None:
-        """Wilson's; only for rows that are independent."""
-        return wilson(self.k, self.n) if self.n else None
+        """Wilson's for independent rows. Else drawn cases, or with few of them Wilson's, each case as one row."""
+        if not self.n:
+            return None
+        cases = [case for case, _ in self.rows]
+        count = len(set(cases))
+        if not self.rows:
+            return wilson(self.k, self.n)
+        if count < FEW_CLUSTERS:
+            return wilson(count * self.k / self.n, count)
+        return clustered_proportion(cases, [verdict for _, verdict in self.rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +97,11 @@ class Bench:
     """A run over bench cases. answered: the same numbers over the rows with an answer.
 
     stages: those that occur, in order. silence: of S5; first_step_only: rows of S3 whose only call is a right one; both
-    None without such a stage. notes: form notes with the ids of their cases. missed: ids of cases that some repeat does
-    not solve; turned: ids of those that the original's rule judges otherwise. streng_leads: the run was asked to put
-    that rule first. steps: expected calls of S1–S3 in one pass over the cases. tests: what a case tests, if known.
+    None without such a stage. first_step_cases: how many cases those are; several_emitted: some reply of the run holds
+    several calls. cases: different ones, a case in two wordings is one. notes: form notes with the ids of their cases.
+    missed: ids of cases that some repeat does not solve; turned: ids of those that the original's rule judges
+    otherwise. streng_leads: the run was asked to put that rule first. steps: expected calls of S1–S3 in one pass over
+    the cases. tests: what a case tests, if known.
     """
 
     numbers: Numbers
@@ -93,6 +109,9 @@ class Bench:
     stages: Mapping[str, Stage]
     silence: Silence | None
     first_step_only: Ratio | None
+    first_step_cases: int
+    several_emitted: bool
+    cases: int
     notes: Mapping[str, tuple[str, ...]]
     missed: tuple[str, ...]
     turned: tuple[str, ...]
@@ -101,9 +120,26 @@ class Bench:
     tests: Mapping[str, str] = field(default_factory=dict)
 
     @property
+    def alone(self) -> bool:
+        """Does every row stand alone, as each is of another case?"""
+        return self.cases == self.numbers.auftraege_gelungen.n
+
+    @property
     def leading(self) -> Ratio:
         """The number that the run is asked to put first."""
         return self.numbers.streng if self.streng_leads else self.numbers.auftraege_gelungen
+
+
+def setup_of(run: Run) -> str:
+    """B for a bench as it is by default; else S, N, R, or what makes a set-up custom, since two customs are not one."""
+    settings = run.settings
+    usual = (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
+    if run.suite == SUITE and (run.baseline or usual):
+        return USUAL
+    if run.setup != "custom":
+        return run.setup
+    told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
+    return f"custom ({', '.join(told)})" if told else "custom"
 
 
 def bench_of(run: Run, tasks: Mapping[str, Task]) -> Bench | None:
@@ -117,7 +153,9 @@ def bench_of(run: Run, tasks: Mapping[str, Task]) -> Bench | None:
     return Bench(
         _numbers(rows, steps), _numbers([r for r in rows if not r.score.failed], steps),
         {stage: _stage(inside) for stage, inside in by_stage.items() if inside}, _silence(by_stage[ASKING]),
-        Ratio(sum(_is(r, "first_step_only") for r in several), len(several)) if several else None, _notes(rows),
+        Ratio(sum(_is(r, "first_step_only") for r in several), len(several)) if several else None,
+        len({r.task_id for r in several if _is(r, "first_step_only")}),
+        any(_count(r, "emitted") > 1 for r in rows), len(set(_clusters(rows))), _notes(rows),
         tuple(dict.fromkeys(r.task_id for r in rows if not r.score.call_match)),
         tuple(dict.fromkeys(r.task_id for r in rows if bool(r.score.call_match) != _is(r, "streng_match"))),
         run.headline[:1] == ("streng",),
@@ -132,16 +170,28 @@ def _steps(rows: Sequence[Row], tasks: Mapping[str, Task]) -> dict[str, int]:
     return found | {r.task_id: r.details["steps"] for r in rows if "steps" in r.details}
 
 
+def _clusters(rows: Sequence[Row]) -> list[str]:
+    """The case of each row: the second wording of a case is the same case."""
+    ids = {row.task_id for row in rows}
+    return [base if (base := row.task_id.removesuffix(SUFFIX)) in ids else row.task_id for row in rows]
+
+
+def _ratio(rows: Sequence[Row], holds: Callable[[Row], bool]) -> Ratio:
+    cases, verdicts = _clusters(rows), [*map(holds, rows)]
+    together = tuple(zip(cases, verdicts, strict=True)) if len(set(cases)) < len(rows) else ()
+    return Ratio(sum(verdicts), len(rows), together)
+
+
 def _numbers(rows: Sequence[Row], steps: Mapping[str, int]) -> Numbers:
     calling = [r for r in rows if r.category in CALLING]
     silent = [r for r in rows if r.category in SILENT]
     return Numbers(
-        Ratio(sum(_count(r, "emitted") >= 1 and not _is(r, "broken") for r in calling), len(calling)),
+        _ratio(calling, lambda r: _count(r, "emitted") >= 1 and not _is(r, "broken")),
         Ratio(sum(_count(r, "hits") for r in calling), sum(steps.get(r.task_id, 0) for r in calling)),
-        Ratio(sum(bool(r.score.call_match) for r in rows), len(rows)),
+        _ratio(rows, lambda r: bool(r.score.call_match)),
         Ratio(sum(_count(r, "emitted") for r in rows), len(rows)),
-        Ratio(sum(map(_kept_still, silent)), len(silent)),
-        Ratio(sum(_is(r, "streng_match") for r in rows), len(rows)))
+        _ratio(silent, _kept_still),
+        _ratio(rows, lambda r: _is(r, "streng_match")))
 
 
 def _count(row: Row, name: str) -> int:
@@ -192,12 +242,6 @@ def metrics_of(found: Bench, answered: bool = False) -> dict[str, float | None]:
         **{name: Ratio(getattr(silence, name), silent).value if silence else None for name in ("asked", "claims_done")},
         "asked_right": Ratio(silence.asked_right, silence.named).value if silence else None,
         "first_step_only": Ratio(only.k, (s3.answered if answered and s3 else only.n)).value if only else None}
-
-
-def setup_of(run: Run) -> str:
-    """The set-up of a run; B, also of its baselines, for one over bench cases as that suite is by default."""
-    usual = run.baseline or (run.settings.get("max_tokens"), run.settings.get("temperature")) == (512, 0)
-    return USUAL if run.suite == SUITE and usual else run.setup
 
 
 # --- what a fixed policy gets -----------------------------------------------------------------------------------------

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from infranode_eval.reports.archive import Run
 from infranode_eval.reports.bench import (
     ASKING,
+    FEW_CLUSTERS,
     SEVERAL,
     Bench,
     Numbers,
     Policy,
     Ratio,
     Silence,
+    bench_of,
     metrics_of,
     policies_of,
 )
@@ -23,6 +26,7 @@ from infranode_eval.tables import ABSENT, Column, Table, limits, percent, share
 from lm_eval_task.cases import SILENT
 
 NOISE = "two cases more or less are noise"
+FEW_FIRST_STEPS = 3     # cases; fewer may be the model's own choice
 _NAMED = 12             # names in one cell
 _FIVE = ("formkorrekt", "richtig_je_schritt", "auftraege_gelungen", "schritte_je_auftrag", "stillgehalten")
 _MEANING = {
@@ -67,35 +71,50 @@ def _overview(shown: Shown) -> Table:
                "n", "scored", "failed")
     rows = [(name, *_five(found.numbers, first, second, s.repeats), _percent(found.answered, first), str(s.run.n),
              str(s.run.n - s.run.failed), str(s.run.failed)) for name, s, found in shown]
-    repeats = shown[0][1].repeats
-    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, repeats), *[ABSENT] * 4)
+    _, summary, bench = shown[0]
+    repeats, together = summary.repeats, _together(summary, bench)
+    rows += [(f"{p.name} (by definition)", *_five(p.numbers, first, second, repeats, bench.alone), *[ABSENT] * 4)
              for p in _missing(shown)]
-    return Table("The five numbers", _columns("model", *headers), tuple(rows), (
-        f"{first} is the number that counts, and the order of the rows: cases that succeed of all cases, with its "
-        "Wilson interval; a failure is not solved, not form-correct and not still; answered: the same without failures",
+    method = "its interval" if together else "its Wilson interval"
+    return Table("The numbers", _columns("model", *headers), tuple(rows), (
+        *together,
+        f"{first} is the number that counts, and the order of the rows: cases that succeed of all cases, with "
+        f"{method}; a failure is not solved, not form-correct and not still; answered: the same without failures",
         "auftraege_gelungen: arguments compared by their types in the schema; streng: by the original's rule, text for "
         "text" + ("; it leads, as --streng asks" if streng else ""),
         "formkorrekt, richtig_je_schritt: of the outputs and expected steps of S1–S3; stillgehalten: S4 and S5 without "
         "a call; schritte_je_auftrag: readable calls for each case",
-        _power(shown[0][1].task_count),
+        _power(bench.cases),
         "never ranked with other suites, and no tiers: too few cases"))
 
 
-def _five(numbers: Numbers, first: str, second: str, repeats: int) -> tuple[str, ...]:
-    """Repeats of one case are no independent rows, and neither are the steps of one case: no interval there."""
+def _together(summary: Summary, found: Bench) -> list[str]:
+    """What rows of one case mean for the numbers, where there are such."""
+    if found.alone:
+        return []
+    wordings = summary.task_count // found.cases
+    asked = [f"{summary.repeats} times"] * (summary.repeats > 1) + [f"in {wordings} wordings"] * (wordings > 1)
+    mean = "; mean: of these rows" if summary.repeats > 1 else ""
+    return [f"{summary.run.n} rows of {found.cases} cases, each asked {' and '.join(asked)}{mean}; rows of one case "
+            "stand or fall together, so an interval draws whole cases (cluster bootstrap), and over fewer than "
+            f"{FEW_CLUSTERS} cases it is Wilson's with each case as one row"]
+
+
+def _five(numbers: Numbers, first: str, second: str, repeats: int, intervals: bool = True) -> tuple[str, ...]:
+    """Steps of one case are no independent rows: no interval there."""
     emitted = numbers.schritte_je_auftrag.value
-    one = repeats == 1
-    return (_cell(getattr(numbers, first), one), _cell(getattr(numbers, second), False),
-            _cell(numbers.formkorrekt, one), _cell(numbers.richtig_je_schritt, False),
-            ABSENT if emitted is None else f"{emitted:.2f}", _cell(numbers.stillgehalten, one))
+    return (_cell(getattr(numbers, first), repeats, intervals), _cell(getattr(numbers, second), repeats, False),
+            _cell(numbers.formkorrekt, repeats, intervals), _cell(numbers.richtig_je_schritt, repeats, False),
+            ABSENT if emitted is None else f"{emitted:.2f}", _cell(numbers.stillgehalten, repeats, intervals))
 
 
-def _cell(ratio: Ratio, with_interval: bool = True) -> str:
-    """k/n = per cent [limits]; "—" without rows."""
-    interval = ratio.interval
-    if interval is None:
+def _cell(ratio: Ratio, repeats: int, with_interval: bool = True) -> str:
+    """k/n = per cent [limits], with repeats "mean per cent [limits]"; "—" without rows."""
+    if ratio.value is None:
         return ABSENT
-    return f"{ratio.k:g}/{ratio.n} = {percent(ratio.value)}" + (f" {limits(interval)}" if with_interval else "")
+    told = f"{ratio.k:g}/{ratio.n} =" if repeats == 1 else "mean"
+    interval = ratio.interval if with_interval else None
+    return f"{told} {percent(ratio.value)}" + (f" {limits(interval)}" if interval else "")
 
 
 def _percent(numbers: Numbers, name: str) -> str:
@@ -141,21 +160,28 @@ def _answered(shown: Shown) -> list[Table]:
 # --- the stages -------------------------------------------------------------------------------------------------------
 
 def _stages(shown: Shown) -> Table:
-    sizes = {stage: max(f.stages[stage].n for _, _, f in shown if stage in f.stages) for stage in _MEANING
+    repeats = shown[0][1].repeats
+    sizes = {stage: max(f.stages[stage].n for _, _, f in shown if stage in f.stages) // repeats for stage in _MEANING
              if any(stage in f.stages for _, _, f in shown)}
     rows = tuple((name, *(_stage_cell(found, stage, s.repeats) for stage in sizes), percent(s.strict.get("ability")),
                   str(s.run.n), str(s.run.failed)) for name, s, found in shown)
-    headers = (*(f"{stage} (n={size})" for stage, size in sizes.items()), "mean of stages", "n", "failed")
+    unit = "n={}" if repeats == 1 else "{} cases"
+    headers = (*(f"{stage} ({unit.format(size)})" for stage, size in sizes.items()), "mean of stages", "n", "failed")
+    shares = f"per cent, the mean over {repeats} repeats of each case; without an interval: a stage has few cases" \
+        if repeats > 1 else "k/n with a Wilson interval in per cent: one case of eight is 12.5 points" \
+        if shown[0][2].alone else "k/n and per cent, without an interval: two wordings of one case are not independent"
     return Table("By stage, solved of all", _columns("model", *headers), rows, (
         "; ".join(f"{stage}: {_MEANING[stage]}" for stage in sizes),
-        "k/n with a Wilson interval in per cent: one case of eight is 12.5 points"))
+        shares))
 
 
 def _stage_cell(found: Bench, stage: str, repeats: int) -> str:
     one = found.stages.get(stage)
     if one is None or not one.answered:
         return ABSENT
-    return share(one.solved, one.n) if repeats == 1 else f"{one.solved}/{one.n} = {percent(one.solved / one.n)}"
+    if repeats > 1:
+        return f"mean {percent(one.solved / one.n)}"
+    return share(one.solved, one.n) if found.alone else f"{one.solved}/{one.n} = {percent(one.solved / one.n)}"
 
 
 def _steadiness(shown: Shown) -> list[Table]:
@@ -179,12 +205,15 @@ def _several(shown: Shown) -> list[Table]:
     rows = tuple((name, _stage_cell(found, SEVERAL, s.repeats), f"{only.k:g}/{only.n}",
                   _failed(found, SEVERAL))
                  for name, s, found, only in runs)
-    blamed = [f"{name}: {only.k:g} of {only.n} cases of S3 end after one right call: that is rather the server or its "
-              f"chat template, which cannot emit several calls in one reply, than a wrong choice; compare with "
-              f"{'--mode prompt' if s.run.mode == 'native' else '--mode native'}, and read a reply (--task)"
-              for name, s, _, only in runs if only.k and not s.run.baseline]
+    blamed = [] if any(found.several_emitted for _, s, found in shown if not s.run.baseline) else [
+        f"{name}: {only.k:g} of {only.n} {'cases' if s.repeats == 1 else 'replies'} of S3 end after one right call, "
+        "and no reply here holds several calls: that is rather the server or its chat template, which cannot emit "
+        "several calls in one reply, than a wrong choice; compare with "
+        f"{'--mode prompt' if s.run.mode == 'native' else '--mode native'}, and read a reply (--task)"
+        for name, s, found, only in runs if found.first_step_cases >= FEW_FIRST_STEPS and not s.run.baseline]
     return [Table("S3: several calls in one reply", _columns("model", "solved", "first step only", "failed"), rows, (
-        "first step only: the one call of the reply is a right one; it counts as not solved", *blamed))]
+        "first step only: the one call of the reply is a right one; it counts as not solved", *_replies(shown),
+        *blamed))]
 
 
 def _asking(shown: Shown) -> list[Table]:
@@ -202,7 +231,14 @@ def _asking(shown: Shown) -> list[Table]:
               "they are worse than a call" for name, _, silence in runs if silence.claims_done]
     return [Table("S5: a value is missing", columns, tuple(rows), (
         "of the cases without a call: asked: asks back; asked right: and names what is missing; claims done (!): says "
-        "that something was done which never was: worse than a call; it still counts as still", *claims))]
+        "that something was done which never was: worse than a call; it still counts as still", *_replies(shown),
+        *claims))]
+
+
+def _replies(shown: Shown) -> list[str]:
+    """Of what k/n is a count, where a case has several rows."""
+    repeats = shown[0][1].repeats
+    return [f"k/n counts replies, {repeats} of each case"] if repeats > 1 else []
 
 
 def _failed(found: Bench, stage: str) -> str:
@@ -264,7 +300,7 @@ def help_sentence(found: Comparison) -> str:
         said = f"{'yes' if more > 0 else 'no, it did harm'}: {counted}, and that is more than chance " \
                f"({p_text(found.p)}, {found.test})"
     else:
-        least = least_gain(found.n)
+        least = least_gain(found.n) if more > 0 and found.test.startswith("McNemar") else None
         needed = f"; {least} gained and none lost would be enough" if least else ""
         said = f"that cannot be told from {found.n} cases: {counted} ({p_text(found.p)}, {found.test}){needed}; {NOISE}"
     return f"Did it help? {said[0].upper()}{said[1:]}.{_silence_lost(found)}{_unanswered(found)}"
@@ -286,13 +322,32 @@ def _silence_lost(found: Comparison) -> str:
 
 
 def streng_sentence(found: Comparison, names: tuple[str, str]) -> str:
-    """The same by the original's rule."""
-    shares = []
-    for run in (found.first, found.second):
-        rows = [row for row in run.rows if not row.score.failed]
-        solved = sum(bool(row.details.get("streng_match")) for row in rows)
-        shares.append(f"{solved}/{len(run.rows)}")
-    return f"By the original's rule (--streng): {names[1]} {shares[1]}, {names[0]} {shares[0]}."
+    """The same by the rule that does not lead."""
+    shares = [_share_of(run, not found.streng) for run in (found.first, found.second)]
+    rule = "By the types in the schema (auftraege_gelungen)" if found.streng else "By the original's rule (--streng)"
+    leads = "; above, the original's rule decides, as both runs were asked with --streng" if found.streng else ""
+    return f"{rule}: {names[1]} {shares[1]}, {names[0]} {shares[0]}{leads}."
+
+
+def _share_of(run: Run, streng: bool) -> str:
+    """As 40/42, with repeats as "240 of 252 rows"."""
+    rows = [row for row in run.rows if not row.score.failed]
+    solved = sum(bool(row.details.get("streng_match") if streng else row.score.call_match) for row in rows)
+    repeated = len({row.task_id for row in run.rows}) < len(run.rows)
+    return f"{solved} of {len(run.rows)} rows" if repeated else f"{solved}/{len(run.rows)}"
+
+
+def claims_sentence(found: Comparison, names: tuple[str, str]) -> list[str]:
+    """Who says that it was done, of the replies that are silent where a value is missing; empty without such cases."""
+    told = [f"{name} {one['claims_done']} of {one['silent']}{' silent S5 replies' if not i else ''}"
+            for i, (name, one) in enumerate(zip(names, claims_of(found), strict=True)) if one is not None]
+    return [f"Claims done: {', '.join(told)}; such a claim is worse than a call."] if len(told) == len(names) else []
+
+
+def claims_of(found: Comparison) -> list[dict[str, int] | None]:
+    """For each run the silent replies of S5, and how many of these claim what was never done; None without S5."""
+    silences = [bench.silence if (bench := bench_of(run, {})) else None for run in (found.first, found.second)]
+    return [None if s is None else {"claims_done": s.claims_done, "silent": s.silent} for s in silences]
 
 
 # --- for programs -----------------------------------------------------------------------------------------------------
@@ -319,7 +374,7 @@ def _numbers_json(numbers: Numbers) -> dict[str, Any]:
 def stage_json(found: Bench, stage: str) -> dict[str, Any]:
     """A flat row. Wilson limits, and only for cases asked once."""
     one = found.stages[stage]
-    known = wilson(one.solved, one.n) if one.answered and one.steadiness is None else None
+    known = wilson(one.solved, one.n) if one.answered and found.alone else None
     return {"solved": one.solved, "n": one.n, "answered": one.answered, "streng": one.streng,
             "value": one.solved / one.n if one.answered else None, "low": known.low if known else None,
             "high": known.high if known else None,
@@ -328,7 +383,7 @@ def stage_json(found: Bench, stage: str) -> dict[str, Any]:
 
 def bench_line(summary: Summary, found: Bench) -> Mapping[str, Any]:
     """A flat row with the numbers of one run."""
-    interval = found.numbers.auftraege_gelungen.interval if summary.repeats == 1 else None
+    interval = found.numbers.auftraege_gelungen.interval
     answered = metrics_of(found, answered=True)
     silence = found.silence
     return {"n": summary.run.n, "scored": summary.run.n - summary.run.failed, "failed": summary.run.failed,

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from infranode_eval.reports.archive import Row, Run
-from infranode_eval.reports.bench import setup_of
+from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE, setup_of
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
 from infranode_eval.statistics import (
@@ -64,6 +64,8 @@ class Comparison:
     difference: of call_match, `method` says how its interval was made. corrected, exact: McNemar's test, None with
     repeats. p: of the test that decides, named in `test`. detectable: the smallest difference that such pairs show with
     80 % power, None if none is; discordant: the share of tasks that it is for. notes: what else a reader must know.
+    interval_holds: the interval and the test that decides say the same; else only the test is shown. streng: of a
+    bench, both runs lead with the original's rule, and every number is by that.
     """
 
     first: Run
@@ -82,6 +84,17 @@ class Comparison:
     detectable: float | None
     discordant: float
     notes: tuple[str, ...]
+    interval_holds: bool = True
+    streng: bool = False
+
+    @property
+    def measure(self) -> str:
+        """What is compared, under its name in results files."""
+        return "call_match" if self.first.suite != SUITE else "streng" if self.streng else "auftraege_gelungen"
+
+    @property
+    def unit(self) -> str:
+        return unit_of(self.first)
 
     @property
     def gained(self) -> list[Flip]:
@@ -105,7 +118,7 @@ class Paired:
 
 
 def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[str], *, templates: bool,
-           repeated: bool) -> Paired:
+           repeated: bool, unit: str = "task") -> Paired:
     """Two runs over the same tasks. first, second: the share of its repeats that is solved, by task, 0–1.
 
     clusters: which tasks stand or fall together; templates: some of them do. repeated: tasks were asked more than once.
@@ -117,7 +130,7 @@ def paired(first: Sequence[float], second: Sequence[float], clusters: Sequence[s
         differences = [b - a for a, b in zip(first, second, strict=True)]
         return Paired(_clustered(differences, clusters, first), "cluster bootstrap", None if repeated else corrected,
                       None if repeated else exact, paired_p(second, first, [1.0] * len(first), clusters),
-                      "paired test by clusters" if templates else "paired test by tasks")
+                      "paired test by clusters" if templates else f"paired test by {unit}s")
     small = exact_is_shown(pairs.first_only, pairs.second_only)
     return Paired(paired_difference(pairs), "Newcombe", corrected, exact, exact if small else corrected.p,
                   "McNemar, exact" if small else "McNemar, continuity-corrected")
@@ -131,14 +144,16 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
     first, second = _named(first, sets), _named(second, sets)
     ids = _paired_ids(first, second, sets, common)
     known = set_of(first, sets) or set_of(second, sets)
-    one, other = _rows(first, ids), _rows(second, ids)
+    streng = all(run.suite == SUITE and run.headline[:1] == ("streng",) for run in (first, second))
+    one, other = (_rows(run, ids, streng) for run in (first, second))
     flips = _flips(one, other, known.tasks if known else {})
     categories = {key: rows[0].category for key, rows in one.items()}
     templates = clusters_of(known) if known else {}
     repeated = any(len(rows) > 1 for rows in (*one.values(), *other.values()))
     answered = [key for key in ids if not any(r.score.failed for r in (*one[key], *other[key]))]
-    verdict = paired([_share(one[key]) for key in ids], [_share(other[key]) for key in ids],
-                     [templates.get(key, key) for key in ids], templates=bool(templates), repeated=repeated)
+    clusters = [templates.get(key, key) for key in ids]
+    verdict = paired([_share(one[key]) for key in ids], [_share(other[key]) for key in ids], clusters,
+                     templates=bool(templates), repeated=repeated, unit=unit_of(first))
     discordant = len(flips) / len(ids)
     parts = {category: _part([key for key in ids if categories[key] == category], one, other)
              for category in dict.fromkeys(categories.values())}
@@ -146,7 +161,35 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
         first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips,
         verdict.difference, verdict.method, verdict.corrected, verdict.exact, verdict.p, verdict.test,
         smallest_detectable_difference(len(ids), discordant), discordant,
-        _notes(first, second, len(ids), bool(templates)))
+        _notes(first, second, len(ids), bool(templates)) + _rows_note(first, one, other, len(set(clusters))),
+        _holds(verdict, len(set(clusters)), first.suite == SUITE), streng)
+
+
+def unit_of(run: Run) -> str:
+    return "case" if run.suite == SUITE else "task"
+
+
+def _holds(verdict: Paired, clusters: int, few: bool) -> bool:
+    """May the interval stand beside the test that decides? few: the tasks are few, whatever the method.
+
+    Drawn from few clusters an interval is too short, and one that excludes 0 beside p > 0.05 says two things at once.
+    """
+    drawn = verdict.method == "cluster bootstrap"
+    if drawn and clusters < FEW_CLUSTERS:
+        return False
+    apart = not verdict.difference.low <= 0 <= verdict.difference.high
+    return not (drawn or few) or apart == (verdict.p < LEVEL)
+
+
+def _rows_note(run: Run, one: Mapping[str, Sequence[Row]], other: Mapping[str, Sequence[Row]],
+               clusters: int) -> tuple[str, ...]:
+    """What a case of a bench counts as where it has several rows."""
+    counts = [sum(map(len, rows.values())) for rows in (one, other)]
+    if run.suite != SUITE or counts == [clusters, clusters]:
+        return ()
+    rows = f"in each run {counts[0]}" if counts[0] == counts[1] else f"{counts[0]} and {counts[1]}"
+    repeated = "; a case counts as the share of its repeats that succeed" if max(counts) > len(one) else ""
+    return (f"{rows} rows of {clusters} cases{repeated}",)
 
 
 def _named(run: Run, sets: Sequence[TaskSet]) -> Run:
@@ -164,12 +207,19 @@ def _clustered(differences: Sequence[float], clusters: Sequence[str], first: Seq
     return paired_difference(Pairs(solved, 0, 0, count - solved))
 
 
-def _rows(run: Run, ids: Sequence[str]) -> dict[str, list[Row]]:
+def _rows(run: Run, ids: Sequence[str], streng: bool = False) -> dict[str, list[Row]]:
+    """By task. streng: solved is what the original's rule says."""
     found: dict[str, list[Row]] = {key: [] for key in ids}
     for row in run.rows:
         if row.task_id in found:
-            found[row.task_id].append(row)
+            found[row.task_id].append(_by_streng(row) if streng else row)
     return found
+
+
+def _by_streng(row: Row) -> Row:
+    if row.score.failed:
+        return row
+    return replace(row, score=replace(row.score, call_match=bool(row.details.get("streng_match"))))
 
 
 def _share(rows: Sequence[Row]) -> float:
@@ -256,15 +306,18 @@ def _notes(first: Run, second: Run, n: int, clustered: bool) -> tuple[str, ...]:
              for differ in [differing(first, second, ("set-up", "prompt", "arm"))] if differ]
     found += [f"judged by other rules, {differ[0]}: judge both again with report.py --rescore before believing it"
               for differ in [differing(first, second, ("scorer version",))] if differ]
+    unit = unit_of(first)
     for run in (first, second):
         tasks = len({row.task_id for row in run.rows})
         if tasks > n:
-            found.append(f"{run.path}: {tasks - n} of its {tasks} tasks are left out, the other run does not hold them")
+            found.append(f"{run.path}: {tasks - n} of its {tasks} {unit}s are left out, the other run does not hold "
+                         "them")
         if run.failed:
             found.append(f"{run.path}: {run.failed} of {run.n} rows are failures without an answer, counted as not "
                          "solved")
     if clustered:
-        found.append("tasks made from one template stand or fall together: McNemar's test takes them for independent "
+        made = "the two wordings of a case" if first.suite == SUITE else "tasks made from one template"
+        found.append(f"{made} stand or fall together: McNemar's test takes them for independent "
                      "and finds too much, so the test by clusters decides")
     return tuple(found)
 
@@ -277,14 +330,15 @@ def sentence(found: Comparison, names: tuple[str, str]) -> str:
     scores = f"({_number(second)} against {_number(first)} of {found.n})"
     p = f"{p_text(found.p)}, {found.test}"
     if not found.flips:
-        return f"{names[1]} and {names[0]} solve the same tasks {scores}."
+        return f"{names[1]} and {names[0]} solve the same {found.unit}s {scores}."
     if abs(second - first) < 1e-9:
-        return (f"{names[1]} and {names[0]} solve equally many tasks {scores}, but not the same ones: "
+        return (f"{names[1]} and {names[0]} solve equally many {found.unit}s {scores}, but not the same ones: "
                 f"{len(found.gained)} gained, {len(found.lost)} lost.")
     more = abs(second - first)
     words = "more" if second > first else "fewer"
-    judged = "that is more than chance" if found.p < LEVEL else f"with {found.n} tasks that is not more than chance"
-    tasks = "task" if _number(more) == "1" else "tasks"
+    judged = "that is more than chance" if found.p < LEVEL else \
+        f"with {found.n} {found.unit}s that is not more than chance"
+    tasks = found.unit if _number(more) == "1" else f"{found.unit}s"
     return f"{names[1]} solves {_number(more)} {tasks} {words} than {names[0]} {scores}; {judged} ({p})."
 
 

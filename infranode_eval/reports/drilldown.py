@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.harmless import clean
-from infranode_eval.reports.archive import Row, Run, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.archive import Row, Run, counted, is_harness_output, read_json, run_from_json
+from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.exhibits import Evidence, evidence_of
 from infranode_eval.reports.harness_output import replies_from_harness
+from infranode_eval.reports.intake import meant
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Score, Task
@@ -19,6 +21,7 @@ from lm_eval_task.tools import Toolset
 _SUGGESTED = 8          # ids in one line
 _MATCHES = ("parsed", "tool_match", "args_match", "call_match", "request_match", "datum_match",
             "lenient_call_match")
+_OF_REQUESTS = ("args_match", "request_match", "datum_match")     # a bench sends no request: they say nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +34,12 @@ class Case:
     task: Task | None
 
 
-def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset) -> tuple[list[Case], set[str]]:
-    """(the rows of a task in a file, every task id in it). Raise DataError for a broken file."""
+def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
+             hashes: Collection[str] | None = None) -> tuple[list[Case], set[str]]:
+    """(the rows of a task in a file, every task id in it). Raise DataError for a broken file.
+
+    hashes: look only into runs over tasks with one of these; None: into all.
+    """
     value = read_json(path)
     if is_harness_output(value):
         found = replies_from_harness(value, path, tools)
@@ -42,6 +49,8 @@ def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset) 
     cases: list[Case] = []
     ids: set[str] = set()
     for run, raw in stored:
+        if not meant(run, hashes):
+            continue
         known = set_of(run, sets)
         tasks = known.tasks if known else run.tasks
         ids |= {row.task_id for row in run.rows}
@@ -132,19 +141,20 @@ def _case_lines(case: Case) -> Iterator[str]:
     run, score, seen = case.run, case.row.score, case.evidence
     harness = "" if run.harness == "run_eval" else f" [{run.harness}]"
     repeat = f", repeat {case.row.repeat}" if case.row.repeat > 1 else ""
-    yield clean(f"{run.model}{harness}, mode {run.mode}, set-up {run.setup}{repeat} ({run.path})")
+    yield clean(f"{run.model}{harness}, mode {run.mode}, set-up {setup_of(run)}{repeat} ({run.path})")
     if seen.error:
         yield from _indented("error", seen.error)
     yield from _reply_lines(seen)
     yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
-    yield clean(f"  verdict   {word}: {score.outcome}{sub}, {score.why or 'no reason stored'}")
+    yield clean(f"  verdict   {word}: {score.outcome}{sub}, {counted(score.why) or 'no reason stored'}")
     if case.row.details:
         yield clean("  steps     " + _steps(case.row))
     if not score.failed:
         yield "  matches   " + ", ".join(f"{name} {'yes' if getattr(score, name) else 'no'}" for name in _MATCHES
-                                          if getattr(score, name) is not None)
+                                          if getattr(score, name) is not None
+                                          and (run.suite != SUITE or name not in _OF_REQUESTS))
 
 
 def _read(score: Score) -> str:
@@ -160,7 +170,7 @@ def _steps(row: Row) -> str:
     told, details = [], row.details
     if details.get("steps"):
         told.append(f"{details.get('hits', '?')} of {details['steps']} met")
-    told.append(f"{details.get('emitted', 0)} calls")
+    told.append(counted(f"{details.get('emitted', 0)} calls"))
     told += [name.replace("_", " ") for name in ("broken", "asked", "asked_right", "claims_done", "first_step_only")
              if details.get(name)]
     told.append(f"by the original's rule {'right' if details.get('streng_match') else 'wrong'}")
@@ -194,7 +204,7 @@ def case_json(case: Case) -> Mapping[str, Any]:
             "expected": [c.to_json() for c in task.expected] if task else None,
             "accept": [[c.to_json() for c in calls] for calls in task.accept] if task else None,
             "model": case.run.model, "path": case.run.path, "harness": case.run.harness, "mode": case.run.mode,
-            "setup": case.run.setup, "repeat": case.row.repeat,
+            "setup": setup_of(case.run), "repeat": case.row.repeat,
             "facts": [list(fact) for fact in facts_of(task)] if task else [],
             "reply": {"text": seen.text.shown, "calls": [e.shown for e in seen.entries],
                       "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},

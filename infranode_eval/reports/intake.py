@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -44,6 +44,16 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return benches
     return (*(known for path in paths or [None] for known in known_sets(tools, path)), *benches)
+
+
+def hashes_of_cases(cases: Sequence[str], tools: Toolset) -> frozenset[str] | None:
+    """The hashes of every wording in these files of bench cases: only runs over them are meant; None without a file."""
+    return frozenset(known.fingerprint for path in cases for known in case_sets(path, tools)) if cases else None
+
+
+def meant(run: Run, hashes: Collection[str] | None) -> bool:
+    """Is a run over the cases that were named, if any were?"""
+    return hashes is None or run.hashes.get("tasks") in hashes
 
 
 def read_each(files: Iterable[Path], read: Callable[[Path], list[Found]], say: Say) -> tuple[list[Found], list[str]]:

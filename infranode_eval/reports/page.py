@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from infranode_eval.harmless import clean
 from infranode_eval.reports.arms import tables_by_group
+from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.groups import grouped, names_of
 from infranode_eval.reports.panels import differing, panel
 from infranode_eval.reports.sections import Group
 from infranode_eval.reports.standings import Standing
 from infranode_eval.reports.taskbook import MOST_RUNS, script_json, taskbook
-from infranode_eval.reports.wordings import wordings_by_group
+from infranode_eval.reports.wordings import case_keys, wordings_by_group
 from infranode_eval.reports.words import WORDS, Words
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION
@@ -53,12 +54,15 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
     panels = [panel(i, group, inside, names, numbers, groups, price_month, words,
                     [*arms.get(group, ()), *wordings.get(group, ())])
               for i, (group, inside) in enumerate(standings.items())]
-    data = script_json({**book, "words": words.for_script()})
+    suites = _suites(groups)
+    data = script_json({**book, "words": words.for_script(bench=suites == ["_bench"])})
     return environment.get_template("page.html.j2").render(
         t=words, style=_markup(style), script=_markup(script), data=_markup(data),
         policy=_policy(style, script), groups=panels, broken=broken, counts=_counts(book, exhibits, groups, words),
-        split=words("split", what=words.joined(", ", [words(f"field_{f}") for f in differing(groups)]))
-        if len(groups) > 1 else "",
+        title=words.joined(" · ", [words("title_bench" if s else "title") for s in suites]),
+        lead=words.joined(" ", [words("lead_bench" if s else "lead") for s in suites]),
+        listed=words("cases" if suites == ["_bench"] else "tasks"),
+        split=_split(groups, any(p["ranked"] for p in panels), words),
         limited=_limited(listed, exhibits, words), made=words("made", scorer=SCORER_VERSION))
 
 
@@ -126,10 +130,31 @@ def _limited(listed: Sequence[Exhibit], exhibits: Sequence[Exhibit], words: Word
     return words("tasks_limited", shown=len(listed), all=every) if len(listed) < every else ""
 
 
+def _suites(groups: Sequence[Group]) -> list[str]:
+    """"" for the main suite and its like, "_bench" for the bench, as far as they are on the page."""
+    benches = [g.suite == SUITE for g in groups]
+    return [""] * (not benches or not all(benches)) + ["_bench"] * any(benches)
+
+
+def _split(groups: Sequence[Group], ranked: bool, words: Words) -> str:
+    """Why there are several groups; empty for one."""
+    if len(groups) < 2:
+        return ""
+    what = words.joined(", ", [words(f"field_{f}") for f in differing(groups)])
+    return words("split", what=what) if ranked else words("split_unranked", what=what)
+
+
 def _counts(book: dict[str, Any], exhibits: Sequence[Exhibit], groups: Sequence[Group], words: Words) -> str:
-    key = "counts" if len(groups) > 1 else "counts_one"
-    tasks = len(book["tasks"]) or max((g.count for g in groups), default=0)
-    return words(key, runs=len(exhibits), tasks=tasks, groups=len(groups))
+    """Runs, tasks, cases and groups; a case in two wordings is one case."""
+    main = [g for g in groups if g.suite != SUITE]
+    in_main = [groups[run["group"]].suite != SUITE for run in book["runs"]]
+    tasks = len({row["task"] for row in book["rows"] if in_main[row["run"]]}) or max((g.count for g in main), default=0)
+    cases = {key for e in exhibits for key in case_keys(e.summary)}
+    parts = [words("n_runs", n=len(exhibits))]
+    parts += [words("n_tasks", n=tasks)] if main or not groups else []
+    parts += [words("n_cases", n=len(cases))] if cases else []
+    parts += [words("n_groups", n=len(groups))] if len(groups) > 1 else []
+    return words.joined(" · ", parts)
 
 
 def _plain_title(group: Group) -> str:

@@ -35,7 +35,8 @@ def group_title(group: Group, words: Words) -> str:
     parts[0] += words.same("" if name == group.dataset else " (?)")
     parts = parts if group.suite == MAIN_SUITE else [words.same(group.suite), *parts]
     parts += [words(f"mode_{group.mode}") if f"mode_{group.mode}" in words else words.same(group.mode),
-              words("setup_of", setup=group.setup), words("n_tasks", n=group.count)]
+              words("setup_of", setup=group.setup),
+              words("n_cases" if group.suite == SUITE else "n_tasks", n=group.count)]
     parts += [words("n_repeats", n=group.repeats)] if group.repeats > 1 else []
     return words.joined(" · ", parts)
 

@@ -53,7 +53,7 @@ def group_of(summary: Summary) -> Group:
     if summary.dataset and not summary.known:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
-    return Group(run.suite, dataset, run.mode, _setup(summary), tasks, tools, prompt, run.scorer_version,
+    return Group(run.suite, dataset, run.mode, setup_of(run), tasks, tools, prompt, run.scorer_version,
                  summary.task_count, summary.repeats, run.arm or "")
 
 
@@ -67,15 +67,6 @@ SETUPS = {
     "R": "set-up R: 8,192 tokens, reasoning on",
     "B": "set-up B: the suite bench as it is by default, 512 tokens, temperature 0",
 }
-
-
-def _setup(summary: Summary) -> str:
-    """S, N, R, B, or what makes a set-up custom, since two customs are not one."""
-    settings, setup = summary.run.settings, setup_of(summary.run)
-    if setup != "custom":
-        return setup
-    told = [f"{key} {settings[key]}" for key in ("max_tokens", "max_gen_toks", "temperature") if key in settings]
-    return f"custom ({', '.join(told)})" if told else "custom"
 
 
 def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:

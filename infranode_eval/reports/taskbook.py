@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infranode_eval.harmless import clean
+from infranode_eval.reports.archive import counted
 from infranode_eval.reports.charts import kind_of
 from infranode_eval.reports.drilldown import facts_of
 from infranode_eval.reports.exhibits import Evidence, Exhibit, Text, visible
@@ -40,7 +41,8 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
                 shown.append(task)
             score = row.score
             rows.append({"task": tasks[key], "run": number, "repeat": row.repeat, "kind": kind_of(row),
-                         "outcome": score.outcome, "sub": _clean(score.sub), "why": clean(score.why[:LONGEST_CALL]),
+                         "outcome": score.outcome, "sub": _clean(score.sub),
+                         "why": clean(counted(score.why)[:LONGEST_CALL]),
                          "labels": [clean(label) for label in score.labels],
                          "calls": None if score.calls is None else [_call(c) for c in score.calls], **_reply(seen)})
     runs = [{"name": clean(name), "group": group, "baseline": e.run.baseline, "repeats": e.summary.repeats}

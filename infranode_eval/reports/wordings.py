@@ -82,6 +82,13 @@ def _named(summary: Summary) -> tuple[str, str]:
     return (stem, which) if stem and which in SETS else (name, FIRST)
 
 
+def case_keys(summary: Summary) -> set[tuple[str, str]]:
+    """(whose cases, id of the case) of what a bench run was asked; a second wording is no other case."""
+    if summary.run.suite != SUITE or summary.tally is None:
+        return set()
+    return {(_named(summary)[0], key.removesuffix(SUFFIX)) for key in summary.tally.task_ids}
+
+
 def _family(summary: Summary) -> tuple[Any, ...]:
     """What runs over the two wordings have in common: everything but the set and what follows from it."""
     run = summary.run
@@ -108,7 +115,7 @@ def _paired(runs: tuple[Summary, ...], original: Mapping[str, float],
         return []
     first, second = ({key: shares[key] for key in ids} for shares in (original, paraphrase))
     return [Wordings(runs, first, second, paired(list(first.values()), list(second.values()), ids, templates=False,
-                                                 repeated=runs[0].repeats > 1))]
+                                                 repeated=runs[0].repeats > 1, unit="case"))]
 
 
 # --- shown ------------------------------------------------------------------------------------------------------------

@@ -74,9 +74,12 @@ class Words:
         text = f"{100 * interval.low:.1f}–{100 * interval.high:.1f}"
         return self.both(text, text.replace(".", ","))
 
-    def for_script(self) -> dict[str, Sequence[str]]:
-        """Those that the script puts in."""
-        return {key: text for key, text in self._texts.items() if key.startswith(("js_", "kind_"))}
+    def for_script(self, bench: bool = False) -> dict[str, Sequence[str]]:
+        """Those that the script puts in. bench: the page shows bench cases and nothing else."""
+        found = {key: text for key, text in self._texts.items() if key.startswith(("js_", "kind_"))}
+        cases = {key: text for key, text in found.items() if key.endswith("_bench")}
+        return {key: cases.get(f"{key}_bench", text) if bench else text for key, text in found.items()
+                if key not in cases}
 
     def _filled(self, text: str, values: Mapping[str, object]) -> Markup:
         """Markup among the values is our own; plain values are made visible and escaped."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -88,8 +89,8 @@ def test_a_number_without_rows_is_none_and_never_zero() -> None:
     only_calls = tuple(case for case in CASES if case.category == "S2")
     found = summary({}, cases=only_calls)
     assert found.strict["stillgehalten"] is None and found.strict["asked"] is None
-    assert "—" in found_table(found, "The five numbers").rows[0]
-    assert [t.title for t in bench_tables([found], ["demo"])] == ["The five numbers", "By stage, solved of all"]
+    assert "—" in found_table(found, "The numbers").rows[0]
+    assert [t.title for t in bench_tables([found], ["demo"])] == ["The numbers", "By stage, solved of all"]
 
 
 def found_table(found, title):
@@ -167,10 +168,28 @@ def test_the_tables_as_people_see_them(golden, form, name) -> None:
     golden(name, render(report_sections([summary(lively()), summary(model="perfect"), twice]), form))
 
 
-def test_a_server_that_emits_one_call_is_blamed_and_not_the_model() -> None:
-    table = found_table(summary(lively()), "S3: several calls in one reply")
-    assert table.rows == (("demo", "5/8 [31–86]", "3/8", "0"),)
-    assert "3 of 8 cases of S3" in table.notes[1] and "server or its chat template" in table.notes[1]
+def first_steps(count: int, several: bool = False) -> dict:
+    """S3 cases that end after one right call; the other S3 cases hold several calls, or else a wrong one."""
+    return {f"S3-{n}": wrong(BY_ID[f"S3-{n}"], "missing_calls", emitted=1, hits=1, first_step_only=True) if n <= count
+            else right(BY_ID[f"S3-{n}"]) if several else wrong(BY_ID[f"S3-{n}"], emitted=1) for n in range(1, 9)}
+
+
+@pytest.mark.parametrize("runs, blamed, why", [
+    ([first_steps(3)], 1, "three cases, and never several calls"),
+    ([first_steps(2)], 0, "two cases may be the model's choice"),
+    ([first_steps(3, several=True)], 0, "this run emits several calls elsewhere"),
+    ([first_steps(8), first_steps(0, several=True)], 0, "a run beside it does"),
+    ([first_steps(8), first_steps(8)], 2, "nobody does")])
+def test_a_server_is_blamed_where_no_reply_holds_several_calls(runs, blamed, why) -> None:
+    found = [summary(verdicts, model=f"m{n}") for n, verdicts in enumerate(runs)]
+    table = next(t for t in bench_tables(found, [s.run.model for s in found]) if t.title.startswith("S3"))
+    assert len([n for n in table.notes if "server or its chat template" in n]) == blamed, why
+
+
+def test_repeats_of_one_case_are_one_case_that_ends_after_a_call() -> None:
+    found = summary(first_steps(1), repeats=4)
+    assert found.bench.first_step_only.k == 4 and found.bench.first_step_cases == 1
+    assert not [n for n in found_table(found, "S3: several calls in one reply").notes if "server" in n]
 
 
 def test_a_claim_is_marked_and_said_to_be_worse_than_a_call() -> None:
@@ -190,8 +209,38 @@ def test_pass_hat_k_stands_for_each_stage() -> None:
     by_stage = {row[1]: row for row in table.rows}
     assert by_stage["S2"] == ("demo", "S2", "12", "1/12", "95.8", "91.7"), "23/24 once, 11 of 12 both times"
     assert by_stage["S1"] == ("demo", "S1", "8", "0/8", "100.0", "100.0")
-    main = found_table(summary(fixture(), repeats=2, later={}), "The five numbers").rows[0]
-    assert main[1] == "82/84 = 97.6", "repeats of a case are not independent: no interval"
+    main = found_table(summary(fixture(), repeats=2, later={}), "The numbers").rows[0]
+    assert main[1].startswith("mean 97.6 [") and "/" not in main[1], "repeats of a case are not independent rows"
+
+
+def test_rows_of_one_case_are_one_cluster() -> None:
+    """With repeats: wider than Wilson over the rows, and never narrower than the cases allow."""
+    wrongs = {f"S2-{n}": wrong(BY_ID[f"S2-{n}"]) for n in range(1, 11)}
+    once, thrice = summary(wrongs), summary(wrongs, repeats=3)
+    one, three = (s.bench.numbers.auftraege_gelungen.interval for s in (once, thrice))
+    assert three.high - three.low == pytest.approx(one.high - one.low, abs=0.03), "asking again adds no cases"
+    still = summary({"S5-8": called(BY_ID["S5-8"])}, repeats=3).bench.numbers.stillgehalten
+    assert (still.k, still.n) == (39, 42) and still.interval == Ratio(13, 14).interval, "14 are too few to draw"
+    assert summary(wrongs).bench.numbers.auftraege_gelungen.rows == (), "asked once: independent"
+
+
+def test_a_note_says_how_many_rows_of_how_many_cases() -> None:
+    [note] = [n for n in found_table(summary(repeats=3), "The numbers").notes if "rows of" in n]
+    assert note.startswith("126 rows of 42 cases, each asked 3 times; mean: of these rows")
+    assert not [n for n in found_table(summary(), "The numbers").notes if "rows of" in n]
+    stages = found_table(summary(repeats=3), "By stage, solved of all")
+    assert stages.columns[1].header == "S1 (8 cases)" and stages.rows[0][1] == "mean 100.0"
+    assert "Wilson" not in stages.notes[1]
+
+
+def test_two_wordings_of_a_case_are_one_case() -> None:
+    both = CASES + tuple(replace(c, task_id=c.task_id + "-p") for c in CASES)
+    found = summary({"S1-1": wrong(BY_ID["S1-1"])}, cases=both, sets=())
+    assert found.bench.cases == 42 and len(found.bench.numbers.auftraege_gelungen.rows) == 84
+    assert found_table(found, "The numbers").notes[0].startswith("84 rows of 42 cases, each asked in 2 wordings;")
+    rows = found_table(found, "The numbers").rows
+    assert rows[0][1].startswith("83/84 = 98.8 [") and rows[1][1] == "28/84 = 33.3", "a policy has no rows to draw"
+    assert found_table(found, "By stage, solved of all").rows[0][1] == "15/16 = 93.8", "no interval over both wordings"
 
 
 def test_the_original_rule_leads_where_a_run_asks_for_it() -> None:
@@ -208,7 +257,7 @@ def test_the_original_rule_leads_where_a_run_asks_for_it() -> None:
 
 
 def test_one_sentence_says_what_so_few_cases_can_show() -> None:
-    [line] = [n for n in found_table(summary(), "The five numbers").notes if "smallest difference" in n]
+    [line] = [n for n in found_table(summary(), "The numbers").notes if "smallest difference" in n]
     assert "42 cases" in line and "21 points (9 cases) if they differ in 25 % of the cases" in line
     assert "none if they differ in 12 %" in line and line.endswith("two cases more or less are noise")
     assert least_gain(42) == 6 and least_gain(5) is None
@@ -286,8 +335,8 @@ def test_the_report_counts_as_the_scorer_does(shift) -> None:
 
 
 @pytest.mark.parametrize(("header", "named"), [
-    ({}, "B"), ({"settings": {"max_tokens": 1024, "temperature": 0.0}}, "custom"),
-    ({"settings": {"max_tokens": 512, "temperature": 0.7}}, "custom"),
+    ({}, "B"), ({"settings": {"max_tokens": 1024, "temperature": 0.0}}, "custom (max_tokens 1024, temperature 0.0)"),
+    ({"settings": {"max_tokens": 512, "temperature": 0.7}}, "custom (max_tokens 512, temperature 0.7)"),
     ({"backend": "baseline", "setup": "baseline: replays", "settings": {}}, "B"),
     ({"suite": "single", "setup": "S"}, "S"),
 ], ids=["by default", "another budget", "another temperature", "a program", "another suite"])

@@ -68,7 +68,80 @@ def test_flips_are_named_with_what_they_test_and_both_tests_stand_there() -> Non
 
 def test_repeats_need_no_mcnemar_and_still_answer() -> None:
     found = compared(missing(CALLS[:12]), missing([]), repeats=2)
-    assert found.test == "paired test by tasks" and answered(found).startswith("Did it help? Yes: 12 cases gained")
+    assert found.test == "paired test by cases" and answered(found).startswith("Did it help? Yes: 12 cases gained")
+
+
+def eight(ids, repeats, model, **header):
+    """A run over the eight cases of S3."""
+    cases = tuple(case for case in CASES if case.category == "S3")
+    return run_from_json(result(missing(ids), cases=cases, repeats=repeats, model=model, **header), f"{model}.json")
+
+
+@pytest.mark.parametrize("repeats, lost, why", [
+    (3, 5, "the bootstrap excludes 0, the test says p = 0.07"), (3, 7, "more than chance, and still too few to draw"),
+    (1, 5, "Newcombe's interval excludes 0 beside p = 0.0625")])
+def test_an_interval_never_says_otherwise_than_the_test(repeats, lost, why) -> None:
+    ids = [f"S3-{n}" for n in range(1, lost + 1)]
+    found = compare(eight(ids, repeats, "base"), eight([], repeats, "tuned"))
+    numbers = comparison_sections(found)[0].tables[0]
+    assert "[" not in numbers.rows[0][-1] and "the test decides" in numbers.notes[0], why
+    difference = comparison_json(found)["difference"]
+    assert difference["low"] is None and difference["estimate"] == pytest.approx(lost / 8)
+
+
+def test_an_interval_stands_where_it_says_what_the_test_says() -> None:
+    numbers = comparison_sections(compared(CALLS[:12], []))[0].tables[0]
+    assert "[" in numbers.rows[0][-1] and "Newcombe" in numbers.notes[0]
+
+
+def test_repeats_are_said_to_be_rows_of_few_cases() -> None:
+    found = compare(eight(["S3-1"], 3, "base"), eight([], 3, "tuned"))
+    assert "in each run 24 rows of 8 cases; a case counts as the share of its repeats that succeed" in found.notes
+    assert "rows of" not in " ".join(compared(CALLS[:3], []).notes)
+
+
+def test_cases_and_their_number_are_called_what_they_are() -> None:
+    [section] = comparison_sections(compared(CALLS[:12], ["S5-8"]))
+    assert section.title == "tuned compared with base: 42 cases"
+    assert [t.title for t in section.tables[:2]] == ["auftraege_gelungen", "auftraege_gelungen by stage"]
+    assert section.tables[2].columns[0].header == "case"
+    text = render([section], "text")
+    assert "call_match" not in text and "task" not in text
+
+
+@pytest.mark.parametrize("base, tuned, told", [
+    (CALLS[:5], [], True), ([], CALLS[:5], False), (CALLS[:2], CALLS[2:6], False), (CALLS[:4], CALLS[3:6], True)])
+def test_what_would_be_enough_is_said_only_after_a_gain(base, tuned, told) -> None:
+    assert ("would be enough" in answered(compared(base, tuned))) is told
+
+
+def test_claims_of_both_runs_stand_beside_each_other() -> None:
+    """A fine-tune that stops claiming has improved, though the number that counts does not move."""
+    claims = {f"S5-{n}": {**right(BY_ID[f"S5-{n}"]), "asked": False, "asked_right": False, "claims_done": True}
+              for n in (1, 2)}
+    base = {**claims, **{f"S5-{n}": called(BY_ID[f"S5-{n}"]) for n in range(3, 9)}}
+    found = compared(base, missing(["S5-1", "S5-2"]))
+    [line] = [n for n in comparison_sections(found)[0].notes if n.startswith("Claims done")]
+    assert line == "Claims done: base 2 of 2 silent S5 replies, tuned 0 of 6; such a claim is worse than a call."
+    assert comparison_json(found)["claims_done"] == [{"claims_done": 2, "silent": 2}, {"claims_done": 0, "silent": 6}]
+    only_s3 = compare(eight([], 1, "base"), eight(["S3-1"], 1, "tuned"))
+    assert "Claims" not in " ".join(comparison_sections(only_s3)[0].notes), "no case of S5 there"
+
+
+@pytest.mark.parametrize("first, second, measure, solved", [
+    ("streng", "streng", "streng", (42, 39)), ("streng", "auftraege_gelungen", "auftraege_gelungen", (41, 42))])
+def test_the_original_rule_decides_where_both_runs_lead_with_it(first, second, measure, solved) -> None:
+    turned = {f"S2-{n}": {**right(BY_ID[f"S2-{n}"]), "streng_match": False} for n in (1, 2, 3)}
+    base = {"S1-1": {**wrong(BY_ID["S1-1"]), "streng_match": True}}
+    runs = [run_from_json(result(verdicts, model=name, headline={lead: 1.0}), f"{name}.json")
+            for verdicts, name, lead in ((base, "base", first), (turned, "tuned", second))]
+    found = compare(*runs, [known()])
+    assert (found.measure, (found.whole.first, found.whole.second)) == (measure, solved)
+    [section] = comparison_sections(found)
+    assert section.tables[0].title == measure and f"{solved[1]} against {solved[0]}" in section.notes[0]
+    other = "By the types in the schema (auftraege_gelungen): tuned 42/42, base 41/42; above" if measure == "streng" \
+        else "By the original's rule (--streng): tuned 39/42, base 42/42."
+    assert other in section.notes[2]
 
 
 def test_cases_in_one_wording_are_independent() -> None:

@@ -123,8 +123,8 @@ def test_a_case_of_the_bench_says_what_it_tests_and_how_it_was_counted(tmp_path,
             for key in ("S5-2", "S3-1", "S1-1")}
     assert "tests     prüft S5-2\npitfalls  die naheliegende Falle" in text["S5-2"]
     assert "  steps     0 calls; asked; asked right; claims done; by the original's rule right" in text["S5-2"]
-    assert "1 of 2 met; 1 calls; first step only; by the original's rule wrong; form: a.b: text" in text["S3-1"]
-    assert "  steps     1 of 1 met; 1 calls; by the original's rule right" in text["S1-1"]
+    assert "1 of 2 met; 1 call; first step only; by the original's rule wrong; form: a.b: text" in text["S3-1"]
+    assert "  steps     1 of 1 met; 1 call; by the original's rule right" in text["S1-1"]
 
 
 @pytest.mark.parametrize("extra, expected", [
@@ -136,3 +136,26 @@ def test_a_case_of_the_bench_says_what_it_tests_and_how_it_was_counted(tmp_path,
 ])
 def test_what_a_case_says_of_itself(extra, expected) -> None:
     assert list(facts_of(replace(bench_runs.BY_ID["S1-1"], extra=extra))) == expected
+
+
+@pytest.mark.parametrize("settings, label, why", [
+    ({"max_tokens": 512, "temperature": 0.0}, "set-up B", "the suite as it is by default"),
+    ({"max_tokens": 1024, "temperature": 0.0}, "set-up custom (max_tokens 1024, temperature 0.0)", "another budget")])
+def test_a_bench_case_is_shown_with_its_set_up_and_without_what_is_not_counted(tmp_path, toolset, settings, label, why):
+    told = {"S3-1": bench_runs.wrong(bench_runs.BY_ID["S3-1"], "missing_calls", emitted=1,
+                                     why="1 calls instead of 2: list_rooms()")}
+    path = tmp_path / "bench.json"
+    path.write_text(json.dumps(bench_runs.result(told, settings=settings)), "utf-8")
+    found = cases_of(path, "S3-1", [bench_runs.known()], toolset)[0]
+    text = "\n".join(case_lines(found))
+    assert f"mode prompt, {label} (" in text, why
+    assert case_json(found[0])["setup"] == label.removeprefix("set-up ")
+    assert "missing_calls, 1 call instead of 2: list_rooms()" in text
+    for name in ("args_match", "request_match", "datum_match"):
+        assert name not in text, "no request is sent"
+    assert "call_match no" in text
+
+
+def test_the_main_suite_shows_every_match(cases, answer):
+    text = "\n".join(case_lines(cases(Reply.from_text("Nein."))))
+    assert all(name in text for name in ("args_match", "request_match", "datum_match"))

@@ -122,7 +122,7 @@ def test_what_a_reader_must_know_is_noted(summary, make_result, answer):
     value = make_result(failing, tasks=overlapping, setup="custom", set="sealed")
     found = compare_sealed(summary(PUBLIC), summarise(run_from_json(value, "r/s.json")), UNCHECKED)
     assert [note.partition(":")[0] for note in found.notes] == [
-        "the runs also differ in set-up S / custom", "2 task ids stand in both sets",
+        "the runs also differ in set-up S / custom (max_tokens 160, temperature 0)", "2 task ids stand in both sets",
         "only one of the sets holds d", "r/s.json"]
     assert "12 of 40 rows are failures" in found.notes[3]
 
