@@ -48,7 +48,7 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
     if which not in SETS:
         raise UsageError(f"set {which!r} does not exist; expected one of {', '.join(SETS)}")
     path = data_file("bench_cases.jsonl") if path is None else Path(path)
-    tools = read_tools(data_file("bench_tools.json")) if tools is None else tools
+    tools = _own_tools() if tools is None else tools
     head: Mapping[str, str] = {}
     tasks: dict[str, tuple[int, Task]] = {}
     for number, row in read_json_lines(path, COMMENT):
@@ -62,12 +62,34 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
             if task.task_id in tasks:
                 raise DataError(f'"id": {task.task_id} stands already in line {tasks[task.task_id][0]}')
         except DataError as error:
-            raise DataError(str(error), path, number) from None
+            hint = _HINT if isinstance(error, _UnknownTool) and tools.by_name.keys() == _own_tools().by_name.keys() \
+                else ""
+            raise DataError(f"{error}{hint}", path, number) from None
         tasks[task.task_id] = number, task
     if not tasks:
         raise DataError("holds no case; expected one JSON object a line", path)
     chosen = [asked for number, task in tasks.values() for asked in _asked(task, which, path, number)]
     return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""))
+
+
+_HINT = "; if it is a tool of your own, give --tools FILE"
+
+
+class _UnknownTool(DataError):
+    """A case names a tool that is not there."""
+
+
+def _own_tools() -> Toolset:
+    return read_tools(data_file("bench_tools.json"))
+
+
+def looks_like_cases(path: str | Path) -> bool:
+    """Does the file begin as cases do, with a head or a case? For a better word to whoever forgot the suite."""
+    try:
+        row = next((row for _, row in read_json_lines(path, COMMENT)), None)
+    except DataError:
+        return False
+    return isinstance(row, dict) and ("kopf" in row or {"stufe", "frage"} <= row.keys())
 
 
 def offered(task: Task, tools: Toolset) -> Toolset:
@@ -109,7 +131,7 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
     system = head.get("system", "")
     if system.endswith((".txt", ".md")) and "\n" not in system:
         try:
-            system = (path.parent / system).read_text("utf-8")
+            system = (path.parent / system).read_text("utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise DataError(f'"system": {system} cannot be read ({error}); put it beside the case file') from None
     return {**head, "system": system.strip()}
@@ -123,6 +145,8 @@ def task_of(row: Any, tools: Toolset) -> Task:
     """The task of one case. Raise DataError (without path and line) that names the case and the field."""
     if not isinstance(row, dict):
         raise DataError(f"a case is a JSON object, found {_short(row)}")
+    if "id" not in row and "task_id" in row:
+        raise DataError('"task_id": a task of the main suite, no case; expected "id", "stufe", "frage", "erwartet"')
     _text(row, "id", "a case")
     where = f'case {row["id"]}'
     _known(row, _FIELDS, where)
@@ -154,7 +178,7 @@ def _names(row: Mapping[str, Any], tools: Toolset, where: str) -> tuple[str, ...
     _check_words(row, "nur", where)
     for index, name in enumerate(row["nur"]):
         if name not in tools:
-            raise DataError(f'{where}: "nur"[{index}]: {name} is not among the tools ({_some(tools.by_name)})')
+            raise _UnknownTool(f'{where}: "nur"[{index}]: {name} is not among the tools ({_some(tools.by_name)})')
         if name in row["nur"][:index]:
             raise DataError(f'{where}: "nur"[{index}]: {name} stands there twice')
     return tuple(row["nur"])
@@ -184,7 +208,7 @@ def _call(value: Any, keys: Sequence[str], tools: Toolset, names: Sequence[str],
     _known(value, keys, where)
     name, arguments = value["name"], value.get("args", {})
     if name not in tools:
-        raise DataError(f'{where}: "name": {name} is not among the tools ({_some(tools.by_name)})')
+        raise _UnknownTool(f'{where}: "name": {name} is not among the tools ({_some(tools.by_name)})')
     if name not in names:
         raise DataError(f'{where}: {name} is not offered in this case; add it to "nur" ({_some(names)})')
     if not isinstance(arguments, dict):

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lm_eval_task.cases import SILENT, Cases, offered, read_cases, sets_of, steps_of
+from lm_eval_task.cases import SILENT, Cases, looks_like_cases, offered, read_cases, sets_of, steps_of
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file, read_tools
@@ -224,6 +224,32 @@ def test_the_head_is_the_first_line(read: Reader) -> None:
     for rows in ([case(), {"kopf": {}}], [{"kopf": {"version": "1"}}, {"kopf": {}}, case()]):
         with pytest.raises(DataError, match=r'eigene\.jsonl:2: "kopf" must be the first line'):
             read(*rows)
+
+
+def test_the_hint_at_tools_is_for_those_who_gave_none(read: Reader) -> None:
+    unknown = case(erwartet=[{"name": "weather", "args": {}}])
+    with pytest.raises(DataError, match=r"if it is a tool of your own, give --tools FILE$"):
+        read(unknown)
+    with pytest.raises(DataError, match=r"weather is not among the tools \(nearby\)$"):
+        read(unknown, tools=TAGGED)
+
+
+@pytest.mark.parametrize(("text", "like"), [
+    ('# c\n{"kopf": {}}', True), ('{"id": "a", "stufe": "S1", "frage": "?"}', True), ("\ufeff" + '{"kopf": {}}', True),
+    ('{"task_id": "a", "question": "?", "expected": []}', False), ("[]", False), ("", False), ("kaputt", False),
+])
+def test_a_file_of_cases_is_known_by_its_first_row(tmp_path: Path, text: str, like: bool) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text, "utf-8")
+    assert looks_like_cases(path) is like
+
+
+def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    for name, text in (("c.jsonl", json.dumps({"kopf": {"system": "s.txt"}}) + "\n" + json.dumps(case())),
+                       ("s.txt", "Du bist da."), ("t.json", json.dumps(TOOLS.to_json()))):
+        (tmp_path / name).write_text(text, "utf-8-sig")
+    cases = read_cases(tmp_path / "c.jsonl", read_tools(tmp_path / "t.json"))
+    assert (cases.system, len(cases.tasks), cases.tools) == ("Du bist da.", 1, TOOLS)
 
 
 def test_a_file_without_a_case_is_refused(read: Reader, tmp_path: Path) -> None:

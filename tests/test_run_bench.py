@@ -270,6 +270,12 @@ def test_a_users_own_paraphrases_have_a_file_of_their_own() -> None:
 # --- whatever is wrong ------------------------------------------------------------------------------------------------
 
 BAD = [
+    (["--cases", "gut.jsonl"], "gut.jsonl looks like cases of the test bench: add --suite", "no suite"),
+    (["--tasks", "kopf.jsonl", "--set", "paraphrase"], "kopf.jsonl looks like cases of the test bench: add --suite",
+     "a head and a comment, and the suite forgotten"),
+    (["--suite", "bench", "--cases", "kaputt.jsonl"], "if it is a tool of your own, give --tools FILE", "no tools"),
+    (["--suite", "bench", "--cases", "haupt.jsonl"], "haupt.jsonl:1: \"task_id\": a task of the main suite, no case",
+     "the other suite"),
     (["--suite", "bench", "--set", "core"], "suite bench has no set 'core'; expected one of original", "a main set"),
     (["--set", "original"], "set 'original' does not exist; expected one of core", "a set of the bench"),
     (["--suite", "bench", "--arm", "order"], "suite bench has no arms; leave out --arm", "an arm"),
@@ -295,6 +301,8 @@ def test_one_line_and_exit_status_2(flags: list[str], shown: str, reason: str, w
     good = {"id": "S4-1", "stufe": "S4", "frage": "Danke!", "erwartet": []}
     bad = {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [{"name": "fliegen", "args": {}}]}
     (workplace / "gut.jsonl").write_text(json.dumps(good) + "\n")
+    (workplace / "kopf.jsonl").write_text('# meine\n{"kopf": {}}\n' + json.dumps(good) + "\n")
+    (workplace / "haupt.jsonl").write_text('{"task_id": "a", "question": "?", "expected": []}\n')
     (workplace / "kaputt.jsonl").write_text(json.dumps(good) + "\n" + json.dumps(bad) + "\n")
     assert run_eval.main(flags) == 2, reason
     err = capsys.readouterr().err

@@ -101,6 +101,12 @@ def test_missing_files_are_exit_status_2(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err.count("none.json") == 2
 
 
+def test_cases_named_as_tasks_get_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.jsonl").write_text('{"kopf": {}}\n')
+    assert selftest.main(["--tasks", str(tmp_path / "c.jsonl")]) == 2
+    assert "c.jsonl looks like cases of the test bench: name it with --cases" in capsys.readouterr().err
+
+
 def test_an_unknown_flag_is_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert selftest.main(["--everything"]) == 2
     assert "--everything" in capsys.readouterr().err
