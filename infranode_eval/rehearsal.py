@@ -93,6 +93,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
            f"suite {ready.description.suite}, set {ready.description.set}"
            + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    if ready.setup.scene.about:
+        yield ready.setup.scene.about
     if rehearsal.retired:
         yield f"retired rows   {rehearsal.retired:>12,}   of the set are left out (\"retired\" in the file says why)"
     if rehearsal.taken is not None:

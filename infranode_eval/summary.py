@@ -15,10 +15,12 @@ _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
 
 
 def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
-                  own: Callable[[Mapping[str, Any]], Iterator[str] | None] = lambda result: None) -> Iterator[str]:
+                  own: Callable[[Mapping[str, Any]], Iterator[str] | None] = lambda result: None,
+                  about: str = "") -> Iterator[str]:
     """The lines for one result: the strict numbers, the same over answered rows where they differ, then the counts.
 
     tools: those of the run; with them a prompt that cannot have held them is told. own: the suite's own numbers.
+    about: which text preceded the questions.
     """
     counts = result["counts"]
     limit, arm = result["settings"].get("limit"), result["settings"].get("arm")
@@ -29,6 +31,8 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
            f"scored {counts['scored']}, failed {counts['failed']}")
     if result["setup"] and result["setup"] not in ("S", "N", "R", "custom"):
         yield result["setup"]
+    if about:
+        yield about
     yield ""
     numbers = own(result)
     yield from _numbers(result) if numbers is None else numbers

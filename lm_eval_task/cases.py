@@ -30,6 +30,7 @@ class Cases:
 
     tasks: category = stage, extra = the case's other fields. tools: all of them; `offered` says which ones a case sees.
     system: the text that precedes everything, "" without one. zone: offset of local times ("+02:00"), "" without one.
+    about: which system text that is, in one line. notes: what may be an oversight of the author, a line each.
     """
 
     tasks: tuple[Task, ...]
@@ -37,6 +38,8 @@ class Cases:
     system: str
     zone: str
     version: str = ""
+    about: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def read_cases(path: str | Path | None = None, tools: Toolset | None = None, which: str = "original") -> Cases:
@@ -47,7 +50,8 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
     """
     if which not in SETS:
         raise UsageError(f"set {which!r} does not exist; expected one of {', '.join(SETS)}")
-    path = data_file("bench_cases.jsonl") if path is None else Path(path)
+    shown = None if path is None else Path(path)
+    path = data_file("bench_cases.jsonl") if shown is None else shown
     tools = _own_tools() if tools is None else tools
     head: Mapping[str, str] = {}
     tasks: dict[str, tuple[int, Task]] = {}
@@ -69,7 +73,29 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
     if not tasks:
         raise DataError("holds no case; expected one JSON object a line", path)
     chosen = [asked for number, task in tasks.values() for asked in _asked(task, which, path, number)]
-    return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""))
+    return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""),
+                 _about(head, shown), _notes(head, [task for _, task in tasks.values()], path))
+
+
+def _about(head: Mapping[str, str], path: Path | None) -> str:
+    """The system text's place and length. path: of the user's own file, whose place is worth telling."""
+    system, file = head.get("system", ""), head.get("file")
+    lines = len(system.splitlines())
+    where = "built-in" if not system else \
+        (str(path.parent / file) if path else file) if file else f"in {path or 'the head'}"
+    return f"system text: {where}" + (f", {lines} line{'s' if lines != 1 else ''}" if system else "")
+
+
+def _notes(head: Mapping[str, str], tasks: Sequence[Task], path: Path) -> tuple[str, ...]:
+    notes = []
+    if not head.get("system") and (path.parent / "system.txt").is_file():
+        notes.append(f'{path}: no "kopf" names a "system", so {path.parent / "system.txt"} is not used; the first line '
+                     'would be {"kopf": {"system": "system.txt"}}')
+    bare = [task.task_id for task in tasks if task.category == "S5" and "fehlt" not in task.extra]
+    if bare:
+        notes.append(f'{path}: no "fehlt" in {_some(bare)}: whether a question back names what is missing is '
+                     'not judged')
+    return tuple(notes)
 
 
 _HINT = "; if it is a tool of your own, give --tools FILE"
@@ -117,7 +143,10 @@ def _path_of(pointer: str) -> list[str]:
 
 
 def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """The head's texts; a `system` that ends in .txt or .md is a file beside the case file."""
+    """The head's texts; a `system` without a blank, or that ends in .txt or .md, is a file beside the case file.
+
+    Its name then stands as "file" beside them.
+    """
     head = row["kopf"]
     _known(row, ("kopf",), "the head line")
     if not isinstance(head, dict):
@@ -128,13 +157,19 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
             raise DataError(f'"{key}" of "kopf" must be a text, found {_short(value)}')
     if head.get("zeitzone") and not ZONE.fullmatch(head["zeitzone"]):
         raise DataError(f'"zeitzone" must be an offset such as "+02:00", found {_short(head["zeitzone"])}')
-    system = head.get("system", "")
-    if system.endswith((".txt", ".md")) and "\n" not in system:
+    system = head.get("system", "").strip()
+    if system and len(system.splitlines()) == 1 and (system.endswith((".txt", ".md")) or len(system.split()) == 1):
+        head = {**head, "file": system}
         try:
             system = (path.parent / system).read_text("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f'"system": {system} cannot be read ({error}); put it beside the case file') from None
+        except (OSError, ValueError) as error:
+            raise DataError(f'"system" of "kopf": {system} cannot be read ({_reason(error)}); it must be a file '
+                            'beside the case file, or a text of several words') from None
     return {**head, "system": system.strip()}
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 _FIELDS = ("id", "stufe", "frage", "frage2", "nur", "erwartet", "reihenfolge", "menge", "fehlt", "prueft", "fallen")
@@ -162,6 +197,9 @@ def task_of(row: Any, tools: Toolset) -> Task:
     if not isinstance(row.get("reihenfolge", False), bool):
         raise DataError(f'{where}: "reihenfolge" must be true or false, found {_short(row["reihenfolge"])}')
     _check_words(row, "fehlt", where)
+    if "fehlt" in row and row["stufe"] not in SILENT:
+        raise DataError(f'{where}: "fehlt" is for stages in which no call is right ({", ".join(SILENT)}), found '
+                        f'stage {row["stufe"]}')
     _check_sets(row, [call for step in steps for call in step], tools, where)
     extra: dict[str, Any] = {key: row[key] for key in _KEPT if key in row}
     if any(len(step) > 1 for step in steps):

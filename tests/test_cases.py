@@ -100,6 +100,39 @@ def test_a_system_text_stands_in_the_head_or_in_a_file_beside_the_cases(read: Re
     assert read({"kopf": {"system": "Du hilfst."}}, case()).system == "Du hilfst."
 
 
+ASKED = case(stufe="S5", erwartet=[], fehlt=["Titel"])
+
+
+@pytest.mark.parametrize(("system", "about"), [
+    ({"system": "system.txt"}, "{folder}/system.txt, 2 lines"), ({"system": "prompt"}, "{folder}/prompt, 1 line"),
+    ({"system": "Du hilfst.\nImmer."}, "in {folder}/eigene.jsonl, 2 lines"), ({"system": "  "}, "built-in"),
+    ({}, "built-in"),
+])
+def test_which_system_text_is_used_is_told(read: Reader, tmp_path: Path, system: dict[str, str], about: str) -> None:
+    for name, text in (("system.txt", "Du bist da.\nHeute ist Montag.\n"), ("prompt", "Du bist da.")):
+        (tmp_path / name).write_text(text, "utf-8")
+    assert read({"kopf": system}, ASKED).about == "system text: " + about.format(folder=tmp_path)
+
+
+def test_the_projects_own_system_text_is_told_by_name() -> None:
+    assert OURS.about == f"system text: bench_system.txt, {len(OURS.system.splitlines())} lines"
+    assert OURS.notes == ()
+
+
+def test_a_system_text_that_nothing_names_is_noted(read: Reader, tmp_path: Path) -> None:
+    assert read(ASKED).notes == ()
+    (tmp_path / "system.txt").write_text("Du bist da.", "utf-8")
+    note, = read(ASKED).notes
+    assert note.startswith(f'{tmp_path}/eigene.jsonl: no "kopf" names a "system", so {tmp_path}/system.txt is not used')
+    assert read({"kopf": {"system": "Du hilfst."}}, ASKED).notes == ()
+
+
+def test_missing_values_that_no_word_names_are_noted(read: Reader) -> None:
+    note, = read(ASKED, ASKED | {"id": "X-2", "fehlt": ["a"]}, case(id="X-3", stufe="S5", erwartet=[])).notes
+    assert 'eigene.jsonl: no "fehlt" in X-3: whether a question back' in note
+    assert read(ASKED, case(id="X-3", stufe="S4", erwartet=[])).notes == (), "in S4 nothing is missing"
+
+
 def test_the_tools_are_the_users_own(read: Reader) -> None:
     tools = read_tools(data_file("tools.json"))
     row = case(erwartet=[{"name": "weather", "args": {"slug": "koeln"}}])
@@ -201,7 +234,12 @@ BROKEN = [
     ("a head with an unknown field", {"kopf": {"zone": "+02:00"}}, '"kopf": "zone" is unknown; expected system'),
     ("a zone by name", {"kopf": {"zeitzone": "Europe/Berlin"}}, '"zeitzone" must be an offset such as "+02:00"'),
     ("a head's number", {"kopf": {"version": 1}}, '"version" of "kopf" must be a text, found 1'),
-    ("a system file that is not there", {"kopf": {"system": "weg.txt"}}, '"system": weg.txt cannot be read'),
+    ("a system file that is not there", {"kopf": {"system": "weg.txt"}}, '"system" of "kopf": weg.txt cannot be read'),
+    ("a file name without its ending", {"kopf": {"system": "sytem"}},
+     '"system" of "kopf": sytem cannot be read (No such file or directory); it must be a file beside'),
+    ("a file name that no file can have", {"kopf": {"system": "a\0b"}}, '"system" of "kopf": '),
+    ("words to ask for where a call is right", case(fehlt=["Titel"]),
+     'case X-1: "fehlt" is for stages in which no call is right (S4, S5), found stage S2'),
     ("broken JSON", '{"id": "X-1"', "is not JSON"),
 ]
 

@@ -240,6 +240,34 @@ def test_the_starter_runs_at_once(folder: str, capsys: pytest.CaptureFixture[str
     assert [row["category"] for row in rows] == ["S1", "S2", "S3", "S4", "S5"]
 
 
+def test_the_starter_has_a_second_wording_of_each_case() -> None:
+    assert run("--init", "neu") == 0
+    own = ["--cases", "neu/faelle.jsonl", "--tools", "neu/werkzeuge.json"]
+    assert run(*own, "--set", "paraphrase", "--model", "oracle") == 0
+    assert load("results/bench/oracle.faelle.paraphrase.json")["metrics"]["auftraege_gelungen"] == 1.0
+    assert run(*own, "--set", "all") == 0
+    assert load("results/bench/never_calls.faelle.all.json")["counts"]["n"] == 10
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_a_run_tells_its_system_text_and_what_may_be_an_oversight(flags: tuple[str, ...],
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--init", "neu") == 0
+    own = ["--cases", "neu/faelle.jsonl", "--tools", "neu/werkzeuge.json", "--force", *flags]
+    capsys.readouterr()
+    assert run(*own) == 0
+    shown = capsys.readouterr()
+    assert "\nsystem text: neu/system.txt, 3 lines\n" in shown.out and shown.err == ""
+    lines = Path("neu/faelle.jsonl").read_text("utf-8").splitlines(keepends=True)
+    Path("neu/faelle.jsonl").write_text("".join(line for line in lines if '"kopf"' not in line), "utf-8")
+    assert run(*own) == 0
+    shown = capsys.readouterr()
+    assert "\nsystem text: built-in\n" in shown.out
+    assert shown.err.startswith("run_eval.py: note: neu/faelle.jsonl: no ") and shown.err.count("\n") == 1
+    assert run(*flags) == 0
+    assert "\nsystem text: bench_system.txt, " in capsys.readouterr().out
+
+
 def test_the_two_commands_of_the_starter_are_real_flags() -> None:
     import shlex
 

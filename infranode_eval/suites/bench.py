@@ -48,7 +48,7 @@ def scene(path: str | Path | None, tools: Toolset) -> Scene:
     """The system text and the offset of the file's head. Raise DataError."""
     cases = read_cases(path, tools)
     return Scene(lambda mode, few, question: bench_prompt.messages(mode, few, question, cases.system),
-                 cases.zone or None, several=True)
+                 cases.zone or None, several=True, about=cases.about, notes=cases.notes)
 
 
 def offering(tasks: Sequence[Task], tools: Toolset) -> Offering | None:
