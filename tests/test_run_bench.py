@@ -196,6 +196,7 @@ def test_repeats_are_rows_of_their_own() -> None:
 def test_a_dry_run_counts_the_prompt_of_this_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--base-url", DEAD, "--model", "m", "--mode", "native", "--dry-run") == 0
     out = capsys.readouterr().out
+    assert "an estimate (measure.py --suite bench --tokenizer counts)" in out
     assert "suite bench, set original" in out and "results/bench/m.native.json" in out
     body = json.loads("{" + out.partition("\n{")[2])
     first = CASES["original"].tasks[0]
