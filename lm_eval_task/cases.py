@@ -14,7 +14,7 @@ from typing import Any
 
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, read_json_lines
-from lm_eval_task.schema import ZONE, misfit, properties_of
+from lm_eval_task.schema import ZONE, ZONE_NAME, misfit, properties_of, zone_named
 from lm_eval_task.tools import Tool, Toolset, data_file, read_tools
 
 SETS = ("original", "paraphrase", "all")
@@ -29,8 +29,8 @@ class Cases:
     """A list of cases with what its head says.
 
     tasks: category = stage, extra = the case's other fields. tools: all of them; `offered` says which ones a case sees.
-    system: the text that precedes everything, "" without one. zone: offset of local times ("+02:00"), "" without one.
-    about: which system text that is, in one line. notes: what may be an oversight of the author, a line each.
+    system: the text that precedes everything, "" without one. zone: of local times ("+02:00", "Europe/Berlin"), ""
+    without one. about: which system text that is, in one line. notes: what may be an oversight, a line each.
     """
 
     tasks: tuple[Task, ...]
@@ -155,8 +155,7 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
     for key, value in head.items():
         if not isinstance(value, str):
             raise DataError(f'"{key}" of "kopf" must be a text, found {_short(value)}')
-    if head.get("zeitzone") and not ZONE.fullmatch(head["zeitzone"]):
-        raise DataError(f'"zeitzone" must be an offset such as "+02:00", found {_short(head["zeitzone"])}')
+    _check_zone(head.get("zeitzone", ""))
     system = head.get("system", "").strip()
     if system and len(system.splitlines()) == 1 and (system.endswith((".txt", ".md")) or len(system.split()) == 1):
         head = {**head, "file": system}
@@ -166,6 +165,17 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
             raise DataError(f'"system" of "kopf": {system} cannot be read ({_reason(error)}); it must be a file '
                             'beside the case file, or a text of several words') from None
     return {**head, "system": system.strip()}
+
+
+def _check_zone(zone: str) -> None:
+    if ZONE_NAME.fullmatch(zone):
+        try:
+            zone_named(zone)
+        except DataError as error:
+            raise DataError(f'"zeitzone" of "kopf": {error}') from None
+    elif zone and not ZONE.fullmatch(zone):
+        raise DataError('"zeitzone" of "kopf" must be an offset such as "+02:00" or a name such as "Europe/Berlin", '
+                        f'found {_short(zone)}')
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import jsonschema
 import pytest
@@ -294,6 +295,22 @@ def test_a_users_own_paraphrases_have_a_file_of_their_own() -> None:
     Path("eigene.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     assert run("--cases", "eigene.jsonl", "--set", "paraphrase") == 0
     assert load("results/bench/never_calls.eigene.paraphrase.json")["set"] == "eigene.paraphrase"
+
+
+@pytest.mark.parametrize(("start", "solved"), [("2026-07-01T10:00:00Z", True), ("2026-07-01T11:00:00Z", False),
+                                               ("2026-12-01T11:00:00Z", True), ("2026-12-01T10:00:00Z", False)])
+def test_a_zone_by_name_holds_in_summer_and_in_winter(start: str, solved: bool) -> None:
+    if not available_timezones():
+        pytest.skip("no time zone database")
+    gold = {"room": "atelier", "start": start[:10] + "T12:00:00", "duration_min": 60}
+    rows = [{"kopf": {"zeitzone": "Europe/Berlin"}},
+            {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [{"name": "book_room", "args": gold}]}]
+    Path("zone.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    reply = React(entries((Call("book_room", gold | {"start": start}),)))
+    with StubEndpoint([reply]) as endpoint:
+        assert run("--cases", "zone.jsonl", "--base-url", endpoint.url, "--model", "m", "--mode", "native") == 0
+    result = load("results/bench/m.zone.native.json")
+    assert result["settings"]["zone"] == "Europe/Berlin" and result["rows"][0]["call_match"] is solved
 
 
 # --- whatever is wrong ------------------------------------------------------------------------------------------------
