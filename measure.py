@@ -7,6 +7,7 @@ Usage:
   python3 measure.py --price-in 0.4 --price-out 1.6    cost of a full run, prices per million tokens
   python3 measure.py --model gpt-4.1-mini --cached 0.1 prices from the dated table, or overridden one by one
   python3 measure.py --tasks FILE --tools FILE --json
+  python3 measure.py --suite bench [--cases FILE --tools FILE]
 
 Exit status: 0, or 2 for wrong usage or data.
 """
@@ -30,22 +31,28 @@ from infranode_eval.budget import (
     prompt_of,
     read_prices,
 )
+from infranode_eval.providers.protocol import Sampling
+from infranode_eval.suites import MAIN, SUITES, Setup, Suite, open_suite
 from infranode_eval.tables import FORMATS, render
 from infranode_eval.terminal import Parser, complain, show
 from infranode_eval.tokens import ESTIMATE, load_counter
-from lm_eval_task.dataset import CHOICES, load_tasks
 from lm_eval_task.errors import BenchError, DataError, UsageError
 from lm_eval_task.prompt import MODES
-from lm_eval_task.tools import data_file, read_tools
+from lm_eval_task.records import Task
+from lm_eval_task.tools import Toolset, data_file
+
+OWN_FILES = {MAIN: "tasks.jsonl", "bench": "bench_cases.jsonl"}
 
 
 def parser() -> argparse.ArgumentParser:
     described = Parser("measure.py", __doc__)
-    described.add_argument("--set", default="core", choices=(*CHOICES, "full"))
-    described.add_argument("--tasks", metavar="FILE", help="tasks (default: tasks.jsonl)")
-    described.add_argument("--tools", metavar="FILE", help="tools (default: tools.json)")
+    described.add_argument("--suite", default=MAIN, choices=SUITES)
+    described.add_argument("--set", metavar="S", help="core (default), extended, robust, abstain, full or all; bench: "
+                                                      "original (default), paraphrase, all")
+    described.add_argument("--tasks", "--cases", metavar="FILE", help="default: the suite's own (tasks.jsonl)")
+    described.add_argument("--tools", metavar="FILE", help="default: the suite's own (tools.json)")
     described.add_argument("--tokenizer", metavar="PATH", help="count tokens instead of estimating them")
-    described.add_argument("--max-tokens", type=int, default=160, metavar="N", help="longest reply (default: 160)")
+    described.add_argument("--max-tokens", type=int, metavar="N", help="longest reply; default: 160, bench: 512")
     described.add_argument("--model", metavar="NAME", help="take prices from the table, which nobody checked for you")
     described.add_argument("--price-in", type=float, metavar="P", help="per million input tokens")
     described.add_argument("--price-out", type=float, metavar="P", help="per million output tokens")
@@ -71,23 +78,39 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def measure(options: argparse.Namespace) -> tuple[Measurement, list[str]]:
     """The numbers, and what must be said about their prices."""
-    if options.max_tokens < 1:
+    if options.max_tokens is not None and options.max_tokens < 1:
         raise UsageError("--max-tokens: expected a number from 1 on")
     table = read_prices()
     price = price_of(table, options.model, options.price_in, options.price_out, options.cached)
-    tools = read_tools(options.tools)
-    if options.tasks is None and not data_file("tasks.jsonl").is_file():
+    suite = open_suite(options.suite)
+    which, max_tokens = options.set or suite.SETS[0], options.max_tokens or suite.MAX_TOKENS
+    tools = suite.read_tools(options.tools)
+    if options.suite == MAIN and options.tasks is None and not data_file("tasks.jsonl").is_file():
         raise DataError("is not there; build it with python3 generate.py, or name a file with --tasks",
                         data_file("tasks.jsonl"))
-    tasks = load_tasks(tools, options.set, options.tasks)
+    tasks = suite.load(options.tasks, tools, which)
     counter = load_counter(options.tokenizer) if options.tokenizer else ESTIMATE
-    prompts = tuple(prompt_of(mode, tools, tasks, counter.count, options.max_tokens) for mode in MODES)
+    prompts = tuple(prompt_of(mode, tools, tasks, counter.count, max_tokens,
+                              setup_of(mode, suite, tools, options.tasks).before_question) for mode in MODES)
     gold = gold_tokens(tasks, counter.count)
-    costs = tuple(cost_of(p, price, gold, options.max_tokens) for p in prompts) if price else ()
+    costs = tuple(cost_of(p, price, gold, max_tokens) for p in prompts) if price else ()
     notes = [f"prices of {options.model}: list of {table.as_of}, {table.currency}, unverified here; check them before "
              "you pay"] if options.model else []
-    name = f"{options.tasks or 'tasks.jsonl'}, set {options.set}"
-    return Measurement(name, counter.source, options.max_tokens, gold, prompts, price, costs), notes
+    notes += fewer_tools(suite, tasks, tools)
+    name = f"{options.tasks or OWN_FILES[options.suite]}, set {which}"
+    return Measurement(name, counter.source, max_tokens, gold, prompts, price, costs), notes
+
+
+def setup_of(mode: str, suite: Suite, tools: Toolset, path: str | None) -> Setup:
+    """What precedes the questions; the sampling plays no part in it."""
+    return Setup.of(mode, tools, Sampling(suite.MAX_TOKENS), None, suite.scene(path, tools))
+
+
+def fewer_tools(suite: Suite, tasks: Sequence[Task], tools: Toolset) -> list[str]:
+    """A note where single tasks are offered fewer tools than are counted for each."""
+    offering = suite.offering(tasks, tools)
+    narrowed = sum(offering.for_task(t.task_id, t.question) is not offering.whole for t in tasks) if offering else 0
+    return [f"{narrowed} of the tasks are offered fewer tools, and take less than is counted here"] if narrowed else []
 
 
 if __name__ == "__main__":

@@ -220,7 +220,7 @@ def _say(message: str) -> None:
 
 
 def check(options: argparse.Namespace) -> int:
-    show(clean(check_file(options.check)) + "\n")
+    show("".join(clean(line) + "\n" for line in check_file(options.check, options.tools).split("\n")))
     return 0
 
 

@@ -239,9 +239,17 @@ def run_one(args: argparse.Namespace) -> tuple[int, bool]:
         return 0, False
     if args.dry_run:
         from infranode_eval.rehearsal import rehearsal_lines, rehearse
-        print(*rehearsal_lines(rehearse(plan, args.price_in, args.price_out)), sep="\n", flush=True)
+        rehearsal = rehearse(plan, args.price_in, args.price_out)
+        tell(rehearsal.ready.setup.scene.notes)
+        print(*rehearsal_lines(rehearsal), sep="\n", flush=True)
         return 0, False
     return play(plan)
+
+
+def tell(notes: Sequence[str]) -> None:
+    """What may be an oversight in the user's file, before anything else is printed."""
+    for note in notes:
+        print(f"run_eval.py: note: {note}", file=sys.stderr)
 
 
 def check_together(args: argparse.Namespace) -> None:
@@ -316,6 +324,10 @@ def play(plan: Plan) -> tuple[int, bool]:
     from infranode_eval.suites import open_suite
     from infranode_eval.summary import summary_lines
 
+    suite = open_suite(plan.suite)
+    tools = suite.read_tools(plan.tools)
+    scene = suite.scene(plan.tasks, tools)
+    tell(scene.notes)
     line = ProgressLine(sys.stderr)
     try:
         out, result = execute(plan, line.show)
@@ -325,9 +337,7 @@ def play(plan: Plan) -> tuple[int, bool]:
         reason = result["stopped"] or message_in(result["rows"][0]["error"] or "")
         print(f"run_eval.py: no task was answered, so nothing was written: {reason}", file=sys.stderr)
         return 3, result["stopped"] == "interrupted"
-    suite = open_suite(plan.suite)
-    offered_as_they_stand = None if plan.arm else suite.read_tools(plan.tools)
-    print(*summary_lines(result, offered_as_they_stand, suite.summary), sep="\n", flush=True)
+    print(*summary_lines(result, None if plan.arm else tools, suite.summary, scene.about), sep="\n", flush=True)
     if result["complete"]:
         print(f"\n{out}", flush=True)
         return 0, False

@@ -27,7 +27,7 @@ from infranode_eval.providers.protocol import ProviderOptions, Sampling, TaskRea
 from infranode_eval.suites import Scene, Setup, bench, single
 from infranode_eval.terminal import Parser
 from lm_eval_task.bench import score_case
-from lm_eval_task.cases import Cases, read_cases
+from lm_eval_task.cases import Cases, looks_like_cases, read_cases
 from lm_eval_task.dataset import load_tasks
 from lm_eval_task.datum import carriers, label_of
 from lm_eval_task.errors import BenchError, UsageError
@@ -73,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _prove_tasks(options: argparse.Namespace, counts: Counter[str], lines: list[str], what: list[str]) -> None:
     """The main suite."""
     tools = read_tools(options.tools)
+    if options.tasks and looks_like_cases(options.tasks):
+        raise UsageError(f"{options.tasks} looks like cases of the test bench: name it with --cases")
     tasks = load_tasks(tools, "all" if options.all else "core", options.tasks)
     counts.update(kind for task in tasks for kind in checked(task, tools))
     lines += [baseline_line(name, mode, tasks, tools) for name in ("oracle", *NEVER_RIGHT) for mode in MODES]

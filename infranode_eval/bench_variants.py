@@ -6,11 +6,13 @@ Written from the specification (bench, "Matching" and "Metrics"), not from the s
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from infranode_eval.mutations import SENTENCE, native_reply, prompted_text, tagged_text
 from lm_eval_task.records import Call, Reply, Task, canonical_json
@@ -115,16 +117,30 @@ def _same_texts(form: str | None, closed: bool, value: str, zone: str | None) ->
             yield "inner no-break space", value.replace(" ", "\u00a0"), False
 
 
+_LOCAL = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(:[0-9]{2})?")
+
+
 def _same_instants(value: str, zone: str | None) -> Iterator[tuple[str, str]]:
-    if value.endswith(":00") and value.count(":") == 2:
+    """Of a local time; one that says its offset itself is varied as a text."""
+    found = _LOCAL.fullmatch(value)
+    if found is None:
+        return
+    if found[1] == ":00":
         yield "seconds left out", value[:-3]
-    yield "fraction of seconds", f"{value}.0"
+    if found[1]:
+        yield "fraction of seconds", f"{value}.0"
     yield "blank for T", value.replace("T", " ")
     if zone:
-        yield "offset spelled out", value + zone
-        hours, minutes = int(zone[1:3]), int(zone[4:6])
-        offset = timedelta(hours=hours, minutes=minutes) * (-1 if zone[0] == "-" else 1)
-        yield "the same instant in Z", (datetime.fromisoformat(value) - offset).isoformat() + "Z"
+        local, offset = datetime.fromisoformat(value), _offset_at(value, zone)
+        yield "offset spelled out", local.replace(tzinfo=timezone(offset)).isoformat()
+        yield "the same instant in Z", (local - offset).isoformat() + "Z"
+
+
+def _offset_at(value: str, zone: str) -> timedelta:
+    """How far a local time is ahead of UTC, in summer another hour than in winter where the zone has a name."""
+    if zone[0] not in "+-":
+        return ZoneInfo(zone).utcoffset(datetime.fromisoformat(value)) or timedelta()
+    return timedelta(hours=int(zone[1:3]), minutes=int(zone[4:6])) * (-1 if zone[0] == "-" else 1)
 
 
 # --- what must not ----------------------------------------------------------------------------------------------------
@@ -199,9 +215,9 @@ def _wrong_values(schema: Mapping[str, Any], value: Any, zone: str | None) -> It
 
 
 def _wrong_times(form: str | None, value: str, zone: str | None) -> Iterator[tuple[str, str]]:
-    if form == "date-time":
+    if form == "date-time" and _LOCAL.fullmatch(value):
         yield "a minute later", (datetime.fromisoformat(value) + timedelta(minutes=1)).isoformat()
-        if zone and zone[1:] != "00:00":
+        if zone and _offset_at(value, zone):
             yield "the same digits in Z", value + "Z"
     elif form == "date":
         yield "date-time for a date", value + "T00:00:00"

@@ -93,6 +93,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
            f"suite {ready.description.suite}, set {ready.description.set}"
            + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
     yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    if ready.setup.scene.about:
+        yield ready.setup.scene.about
     if rehearsal.retired:
         yield f"retired rows   {rehearsal.retired:>12,}   of the set are left out (\"retired\" in the file says why)"
     if rehearsal.taken is not None:
@@ -103,7 +105,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     prompt = prompt_of(ready.setup.mode, ready.setup.tools, asked, ESTIMATE.count, max_tokens,
                        ready.setup.before_question)
     gold = gold_tokens(asked, ESTIMATE.count)
-    yield f"input tokens   {prompt.total.tokens:>12,}   an estimate (measure.py counts)"
+    suite = "" if ready.plan.suite == MAIN else f" --suite {ready.plan.suite}"
+    yield f"input tokens   {prompt.total.tokens:>12,}   an estimate (measure.py{suite} --tokenizer counts)"
     yield f"output tokens  {gold:>12,}   for the expected calls; at most {len(asked) * max_tokens:,}"
     if (price := rehearsal.price) is not None:
         cost = cost_of(prompt, price, gold, max_tokens)

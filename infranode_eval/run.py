@@ -72,7 +72,7 @@ class Plan:
             raise UsageError(f"suite {self.suite} has no arms; leave out "
                              f"{'--arm' if self.arm is not None else '--shuffle-tools'}")
         if self.strict and suite.headline({}, True) is None:
-            raise UsageError(f"suite {self.suite} has one rule only; leave out --streng")
+            raise UsageError(f"suite {self.suite} has one rule only; leave out --streng, or add --suite bench")
         return replace(self, model=self.model or suite.BASELINE, which=self.which or suite.SETS[0])
 
 

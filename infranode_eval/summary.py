@@ -9,27 +9,34 @@ from typing import Any
 from infranode_eval.serving import lost_note, prompt_tokens
 from lm_eval_task.tools import Toolset
 
+Seen = Counter[tuple[str, str, str | None, bool | None]]
+
 _HEADLINE = ("call_match", "tool_match", "args_match", "parsed", "ability")
 
 
 def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
-                  own: Callable[[Mapping[str, Any]], Iterator[str] | None] = lambda result: None) -> Iterator[str]:
+                  own: Callable[[Mapping[str, Any]], Iterator[str] | None] = lambda result: None,
+                  about: str = "") -> Iterator[str]:
     """The lines for one result: the strict numbers, the same over answered rows where they differ, then the counts.
 
     tools: those of the run; with them a prompt that cannot have held them is told. own: the suite's own numbers.
+    about: which text preceded the questions.
     """
     counts = result["counts"]
     limit, arm = result["settings"].get("limit"), result["settings"].get("arm")
+    seen, repeats = _seen(result["rows"])
+    each = f" (tasks {counts['n'] // repeats}, repeats {repeats})" if repeats > 1 else ""
     yield (f"{result['model']} ({result['backend']}, {result['mode']}), suite {result['suite']}, set {result['set']}"
-           f"{f', arm {arm}' if arm else ''}{f', first {limit} tasks' if limit else ''}: n {counts['n']}, "
+           f"{f', arm {arm}' if arm else ''}{f', first {limit} tasks' if limit else ''}: n {counts['n']}{each}, "
            f"scored {counts['scored']}, failed {counts['failed']}")
     if result["setup"] and result["setup"] not in ("S", "N", "R", "custom"):
         yield result["setup"]
+    if about:
+        yield about
     yield ""
     numbers = own(result)
     yield from _numbers(result) if numbers is None else numbers
     yield ""
-    seen = Counter((r["category"], r["outcome"], r["sub"], r["call_match"]) for r in result["rows"])   # in one pass
     if numbers is None:
         yield from _categories(seen)
         yield ""
@@ -43,6 +50,15 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
     yield from (f"note: {note}" for note in (*result.get("notes", ()), *result["settings"].get("deviations", ())))
     if lost := _lost_tools(result, tools):
         yield f"note: {lost}"
+
+
+def _seen(rows: Iterable[Mapping[str, Any]]) -> tuple[Seen, int]:
+    """How often each verdict occurs, and how often a task was asked; in one pass, for the rows may lie on disk."""
+    seen, repeats = Seen(), 1
+    for row in rows:
+        seen[row["category"], row["outcome"], row["sub"], row["call_match"]] += 1
+        repeats = max(repeats, row["repeat"])
+    return seen, repeats
 
 
 def _lost_tools(result: Mapping[str, Any], tools: Toolset | None) -> str | None:
@@ -80,7 +96,7 @@ def _numbers(result: Mapping[str, Any]) -> Iterator[str]:
         yield f"{'answered only':<16}" + "".join(f"{per_cent(result['answered'][name]):>12}" for name in _HEADLINE)
 
 
-def _categories(seen: Counter[tuple[str, str, str | None, bool | None]]) -> Iterator[str]:
+def _categories(seen: Seen) -> Iterator[str]:
     """call_match of each category as k/n: few rows carry no decimals."""
     total, right, answered = Counter[str](), Counter[str](), Counter[str]()
     for (category, _, _, matched), count in seen.items():

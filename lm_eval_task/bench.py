@@ -28,7 +28,7 @@ Steps = Sequence[Sequence[Call]]   # per expected call the calls that fulfil it,
 def score_case(task: Task, reply: Reply, tools: Toolset, mode: str = "prompt", zone: str = "") -> Score:
     """The verdict on one reply; `call_match` says whether the case succeeds. Never raises.
 
-    tools: all of them; the case's `nur` is applied here. zone: offset of the golds' local times ("+02:00").
+    tools: all of them; the case's `nur` is applied here. zone: of the golds' local times ("+02:00", "Europe/Berlin").
     """
     tools = offered(task, tools)
     reading = calls_from_message(reply.message, tools, mode, reply.finish_reason, several=True)

@@ -14,7 +14,7 @@ from typing import Any
 
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, read_json_lines
-from lm_eval_task.schema import ZONE, misfit, properties_of
+from lm_eval_task.schema import ZONE, ZONE_NAME, misfit, properties_of, zone_named
 from lm_eval_task.tools import Tool, Toolset, data_file, read_tools
 
 SETS = ("original", "paraphrase", "all")
@@ -29,7 +29,8 @@ class Cases:
     """A list of cases with what its head says.
 
     tasks: category = stage, extra = the case's other fields. tools: all of them; `offered` says which ones a case sees.
-    system: the text that precedes everything, "" without one. zone: offset of local times ("+02:00"), "" without one.
+    system: the text that precedes everything, "" without one. zone: of local times ("+02:00", "Europe/Berlin"), ""
+    without one. about: which system text that is, in one line. notes: what may be an oversight, a line each.
     """
 
     tasks: tuple[Task, ...]
@@ -37,6 +38,8 @@ class Cases:
     system: str
     zone: str
     version: str = ""
+    about: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def read_cases(path: str | Path | None = None, tools: Toolset | None = None, which: str = "original") -> Cases:
@@ -47,8 +50,9 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
     """
     if which not in SETS:
         raise UsageError(f"set {which!r} does not exist; expected one of {', '.join(SETS)}")
-    path = data_file("bench_cases.jsonl") if path is None else Path(path)
-    tools = read_tools(data_file("bench_tools.json")) if tools is None else tools
+    shown = None if path is None else Path(path)
+    path = data_file("bench_cases.jsonl") if shown is None else shown
+    tools = _own_tools() if tools is None else tools
     head: Mapping[str, str] = {}
     tasks: dict[str, tuple[int, Task]] = {}
     for number, row in read_json_lines(path, COMMENT):
@@ -62,12 +66,56 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
             if task.task_id in tasks:
                 raise DataError(f'"id": {task.task_id} stands already in line {tasks[task.task_id][0]}')
         except DataError as error:
-            raise DataError(str(error), path, number) from None
+            hint = _HINT if isinstance(error, _UnknownTool) and tools.by_name.keys() == _own_tools().by_name.keys() \
+                else ""
+            raise DataError(f"{error}{hint}", path, number) from None
         tasks[task.task_id] = number, task
     if not tasks:
         raise DataError("holds no case; expected one JSON object a line", path)
     chosen = [asked for number, task in tasks.values() for asked in _asked(task, which, path, number)]
-    return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""))
+    return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""),
+                 _about(head, shown), _notes(head, [task for _, task in tasks.values()], path))
+
+
+def _about(head: Mapping[str, str], path: Path | None) -> str:
+    """The system text's place and length. path: of the user's own file, whose place is worth telling."""
+    system, file = head.get("system", ""), head.get("file")
+    lines = len(system.splitlines())
+    where = "built-in" if not system else \
+        (str(path.parent / file) if path else file) if file else f"in {path or 'the head'}"
+    return f"system text: {where}" + (f", {lines} line{'s' if lines != 1 else ''}" if system else "")
+
+
+def _notes(head: Mapping[str, str], tasks: Sequence[Task], path: Path) -> tuple[str, ...]:
+    notes = []
+    if not head.get("system") and (path.parent / "system.txt").is_file():
+        notes.append(f'{path}: no "kopf" names a "system", so {path.parent / "system.txt"} is not used; the first line '
+                     'would be {"kopf": {"system": "system.txt"}}')
+    bare = [task.task_id for task in tasks if task.category == "S5" and "fehlt" not in task.extra]
+    if bare:
+        notes.append(f'{path}: no "fehlt" in {_some(bare)}: whether a question back names what is missing is '
+                     'not judged')
+    return tuple(notes)
+
+
+_HINT = "; if it is a tool of your own, give --tools FILE"
+
+
+class _UnknownTool(DataError):
+    """A case names a tool that is not there."""
+
+
+def _own_tools() -> Toolset:
+    return read_tools(data_file("bench_tools.json"))
+
+
+def looks_like_cases(path: str | Path) -> bool:
+    """Does the file begin as cases do, with a head or a case? For a better word to whoever forgot the suite."""
+    try:
+        row = next((row for _, row in read_json_lines(path, COMMENT)), None)
+    except DataError:
+        return False
+    return isinstance(row, dict) and ("kopf" in row or {"stufe", "frage"} <= row.keys())
 
 
 def offered(task: Task, tools: Toolset) -> Toolset:
@@ -95,7 +143,10 @@ def _path_of(pointer: str) -> list[str]:
 
 
 def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
-    """The head's texts; a `system` that ends in .txt or .md is a file beside the case file."""
+    """The head's texts; a `system` without a blank, or that ends in .txt or .md, is a file beside the case file.
+
+    Its name then stands as "file" beside them.
+    """
     head = row["kopf"]
     _known(row, ("kopf",), "the head line")
     if not isinstance(head, dict):
@@ -104,15 +155,31 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
     for key, value in head.items():
         if not isinstance(value, str):
             raise DataError(f'"{key}" of "kopf" must be a text, found {_short(value)}')
-    if head.get("zeitzone") and not ZONE.fullmatch(head["zeitzone"]):
-        raise DataError(f'"zeitzone" must be an offset such as "+02:00", found {_short(head["zeitzone"])}')
-    system = head.get("system", "")
-    if system.endswith((".txt", ".md")) and "\n" not in system:
+    _check_zone(head.get("zeitzone", ""))
+    system = head.get("system", "").strip()
+    if system and len(system.splitlines()) == 1 and (system.endswith((".txt", ".md")) or len(system.split()) == 1):
+        head = {**head, "file": system}
         try:
-            system = (path.parent / system).read_text("utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f'"system": {system} cannot be read ({error}); put it beside the case file') from None
+            system = (path.parent / system).read_text("utf-8-sig")
+        except (OSError, ValueError) as error:
+            raise DataError(f'"system" of "kopf": {system} cannot be read ({_reason(error)}); it must be a file '
+                            'beside the case file, or a text of several words') from None
     return {**head, "system": system.strip()}
+
+
+def _check_zone(zone: str) -> None:
+    if ZONE_NAME.fullmatch(zone):
+        try:
+            zone_named(zone)
+        except DataError as error:
+            raise DataError(f'"zeitzone" of "kopf": {error}') from None
+    elif zone and not ZONE.fullmatch(zone):
+        raise DataError('"zeitzone" of "kopf" must be an offset such as "+02:00" or a name such as "Europe/Berlin", '
+                        f'found {_short(zone)}')
+
+
+def _reason(error: OSError | ValueError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 _FIELDS = ("id", "stufe", "frage", "frage2", "nur", "erwartet", "reihenfolge", "menge", "fehlt", "prueft", "fallen")
@@ -123,6 +190,8 @@ def task_of(row: Any, tools: Toolset) -> Task:
     """The task of one case. Raise DataError (without path and line) that names the case and the field."""
     if not isinstance(row, dict):
         raise DataError(f"a case is a JSON object, found {_short(row)}")
+    if "id" not in row and "task_id" in row:
+        raise DataError('"task_id": a task of the main suite, no case; expected "id", "stufe", "frage", "erwartet"')
     _text(row, "id", "a case")
     where = f'case {row["id"]}'
     _known(row, _FIELDS, where)
@@ -138,6 +207,9 @@ def task_of(row: Any, tools: Toolset) -> Task:
     if not isinstance(row.get("reihenfolge", False), bool):
         raise DataError(f'{where}: "reihenfolge" must be true or false, found {_short(row["reihenfolge"])}')
     _check_words(row, "fehlt", where)
+    if "fehlt" in row and row["stufe"] not in SILENT:
+        raise DataError(f'{where}: "fehlt" is for stages in which no call is right ({", ".join(SILENT)}), found '
+                        f'stage {row["stufe"]}')
     _check_sets(row, [call for step in steps for call in step], tools, where)
     extra: dict[str, Any] = {key: row[key] for key in _KEPT if key in row}
     if any(len(step) > 1 for step in steps):
@@ -172,7 +244,7 @@ def _names(row: Mapping[str, Any], tools: Toolset, where: str) -> tuple[str, ...
     _check_words(row, "nur", where)
     for index, name in enumerate(row["nur"]):
         if name not in tools:
-            raise DataError(f'{where}: "nur"[{index}]: {name} is not among the tools ({_some(tools.by_name)})')
+            raise _UnknownTool(f'{where}: "nur"[{index}]: {name} is not among the tools ({_some(tools.by_name)})')
         if name in row["nur"][:index]:
             raise DataError(f'{where}: "nur"[{index}]: {name} stands there twice')
     return tuple(row["nur"])
@@ -202,7 +274,7 @@ def _call(value: Any, keys: Sequence[str], tools: Toolset, names: Sequence[str],
     _known(value, keys, where)
     name, arguments = value["name"], value.get("args", {})
     if name not in tools:
-        raise DataError(f'{where}: "name": {name} is not among the tools ({_some(tools.by_name)})')
+        raise _UnknownTool(f'{where}: "name": {name} is not among the tools ({_some(tools.by_name)})')
     if name not in names:
         raise DataError(f'{where}: {name} is not offered in this case; add it to "nur" ({_some(names)})')
     if not isinstance(arguments, dict):

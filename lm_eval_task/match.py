@@ -115,7 +115,7 @@ def uuid_equal(a: Any, b: Any) -> bool:
 
 
 def instant_equal(a: Any, b: Any, zone: str = "") -> bool:
-    """The same instant, however it is written; a time without an offset is local in `zone` ("+02:00", "": unknown)."""
+    """The same instant, however it is written; a time without an offset is local in `zone` ("": unknown)."""
     if not isinstance(a, str) or not isinstance(b, str):
         return False
     one, other = instant_of(a.strip(), zone), instant_of(b.strip(), zone)
@@ -148,7 +148,7 @@ def _number(text: str) -> int | float | None:
 
 @lru_cache(maxsize=256)
 def bench_policy(zone: str = "", sets: frozenset[tuple[str, ...]] = frozenset()) -> Policy:
-    """The tolerances of the test bench; zone: the offset of local times in its case file."""
+    """The tolerances of the test bench; zone: of local times in its case file."""
     return Policy(
         "bench",
         formats={"uuid": uuid_equal, "date-time": partial(instant_equal, zone=zone), "date": text_equal},

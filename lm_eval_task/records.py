@@ -149,7 +149,7 @@ def read_json_lines(path: str | Path, comment: str | None = None) -> Iterable[tu
     Raise DataError for a missing file, bad UTF-8 or bad JSON.
     """
     try:
-        text = Path(path).read_bytes().decode("utf-8")
+        text = Path(path).read_bytes().decode("utf-8").removeprefix("\ufeff")   # some editors put a mark there
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
     except UnicodeDecodeError as error:

@@ -8,9 +8,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from functools import lru_cache
 from typing import Any
 
+from lm_eval_task.errors import DataError
 from lm_eval_task.tools import type_allowed
 
 
@@ -38,12 +40,14 @@ def required_of(schema: Mapping[str, Any]) -> list[str]:
 _INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
                       r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))?")
 ZONE = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")
+ZONE_NAME = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+")
 
 
 def instant_of(text: str, zone: str = "") -> datetime | None:
     """The instant that a text names; seconds and their fraction may be left out. None if it names none.
 
-    Without an offset it is local in `zone` ("+02:00"), and without that it stays a local time.
+    Without an offset it is local in `zone` ("+02:00", "Europe/Berlin"), and without that it stays a local time. Of an
+    hour that clocks show twice the first one is meant. Raise DataError for a zone by name that is not known here.
     """
     match = _INSTANT.fullmatch(text)
     if match is None:
@@ -54,14 +58,34 @@ def instant_of(text: str, zone: str = "") -> datetime | None:
         return None
     try:
         start = datetime.combine(date.fromisoformat(day), datetime.min.time(), offset)
-        return start.replace(hour=int(hour), minute=int(minute), second=int(second or 0),
-                             microsecond=int((fraction or "0").ljust(6, "0")[:6]))
+        return _fixed(start.replace(hour=int(hour), minute=int(minute), second=int(second or 0),
+                                    microsecond=int((fraction or "0").ljust(6, "0")[:6])))
     except ValueError:
         return None
 
 
-def _zone(zone: str) -> timezone | None:
+def _fixed(moment: datetime) -> datetime:
+    """With the offset of that moment: times near a change of clocks equal nothing as long as their zone has a name."""
+    offset = moment.utcoffset()
+    return moment if offset is None else moment.replace(tzinfo=timezone(offset))
+
+
+def _zone(zone: str) -> tzinfo | None:
+    if ZONE_NAME.fullmatch(zone):
+        return zone_named(zone)
     return _offset(zone[0], zone[1:3], zone[4:6]) if ZONE.fullmatch(zone) else None
+
+
+@lru_cache(maxsize=16)
+def zone_named(name: str) -> tzinfo:
+    """A zone of the machine's time zone database. Raise DataError where there is none of that name, or no database."""
+    from zoneinfo import ZoneInfo  # late: most files have an offset
+
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):
+        raise DataError(f'time zone {name} is not known on this machine; expected a name such as "Europe/Berlin" '
+                        '(without a time zone database: pip install tzdata) or an offset such as "+02:00"') from None
 
 
 def _offset(sign: str, hours: str, minutes: str) -> timezone | None:

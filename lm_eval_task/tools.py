@@ -134,7 +134,7 @@ def read_tools(path: str | Path | None = None) -> Toolset:
     """Read tools.json (the project's own without a path). Raise DataError that names file and tool."""
     path = data_file("tools.json") if path is None else path
     try:
-        value = json.loads(Path(path).read_text("utf-8"))
+        value = json.loads(Path(path).read_text("utf-8-sig"))
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
     except (ValueError, RecursionError) as error:

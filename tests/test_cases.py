@@ -9,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from lm_eval_task.cases import SILENT, Cases, offered, read_cases, row_of, sets_of, steps_of, task_of
+from lm_eval_task.cases import (
+    SILENT,
+    Cases,
+    looks_like_cases,
+    offered,
+    read_cases,
+    row_of,
+    sets_of,
+    steps_of,
+    task_of,
+)
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file, read_tools
@@ -98,6 +108,39 @@ def test_a_system_text_stands_in_the_head_or_in_a_file_beside_the_cases(read: Re
     (tmp_path / "system.txt").write_text("Du bist da.\n", "utf-8")
     assert read({"kopf": {"system": "system.txt", "zeitzone": "-05:30"}}, case()).system == "Du bist da."
     assert read({"kopf": {"system": "Du hilfst."}}, case()).system == "Du hilfst."
+
+
+ASKED = case(stufe="S5", erwartet=[], fehlt=["Titel"])
+
+
+@pytest.mark.parametrize(("system", "about"), [
+    ({"system": "system.txt"}, "{folder}/system.txt, 2 lines"), ({"system": "prompt"}, "{folder}/prompt, 1 line"),
+    ({"system": "Du hilfst.\nImmer."}, "in {folder}/eigene.jsonl, 2 lines"), ({"system": "  "}, "built-in"),
+    ({}, "built-in"),
+])
+def test_which_system_text_is_used_is_told(read: Reader, tmp_path: Path, system: dict[str, str], about: str) -> None:
+    for name, text in (("system.txt", "Du bist da.\nHeute ist Montag.\n"), ("prompt", "Du bist da.")):
+        (tmp_path / name).write_text(text, "utf-8")
+    assert read({"kopf": system}, ASKED).about == "system text: " + about.format(folder=tmp_path)
+
+
+def test_the_projects_own_system_text_is_told_by_name() -> None:
+    assert OURS.about == f"system text: bench_system.txt, {len(OURS.system.splitlines())} lines"
+    assert OURS.notes == ()
+
+
+def test_a_system_text_that_nothing_names_is_noted(read: Reader, tmp_path: Path) -> None:
+    assert read(ASKED).notes == ()
+    (tmp_path / "system.txt").write_text("Du bist da.", "utf-8")
+    note, = read(ASKED).notes
+    assert note.startswith(f'{tmp_path}/eigene.jsonl: no "kopf" names a "system", so {tmp_path}/system.txt is not used')
+    assert read({"kopf": {"system": "Du hilfst."}}, ASKED).notes == ()
+
+
+def test_missing_values_that_no_word_names_are_noted(read: Reader) -> None:
+    note, = read(ASKED, ASKED | {"id": "X-2", "fehlt": ["a"]}, case(id="X-3", stufe="S5", erwartet=[])).notes
+    assert 'eigene.jsonl: no "fehlt" in X-3: whether a question back' in note
+    assert read(ASKED, case(id="X-3", stufe="S4", erwartet=[])).notes == (), "in S4 nothing is missing"
 
 
 def test_the_tools_are_the_users_own(read: Reader) -> None:
@@ -199,9 +242,17 @@ BROKEN = [
     ("a call where none is right", case(stufe="S4"), '"erwartet" of stage S4 must hold []: no call is right there'),
     ("a head that is no object", {"kopf": []}, '"kopf" must be an object such as'),
     ("a head with an unknown field", {"kopf": {"zone": "+02:00"}}, '"kopf": "zone" is unknown; expected system'),
-    ("a zone by name", {"kopf": {"zeitzone": "Europe/Berlin"}}, '"zeitzone" must be an offset such as "+02:00"'),
+    ("a zone by a wrong name", {"kopf": {"zeitzone": "Europe/Berln"}},
+     '"zeitzone" of "kopf": time zone Europe/Berln is not known on this machine; expected a name such as'),
+    ("no zone", {"kopf": {"zeitzone": "Berlin"}},
+     '"zeitzone" of "kopf" must be an offset such as "+02:00" or a name such as "Europe/Berlin", found "Berlin"'),
     ("a head's number", {"kopf": {"version": 1}}, '"version" of "kopf" must be a text, found 1'),
-    ("a system file that is not there", {"kopf": {"system": "weg.txt"}}, '"system": weg.txt cannot be read'),
+    ("a system file that is not there", {"kopf": {"system": "weg.txt"}}, '"system" of "kopf": weg.txt cannot be read'),
+    ("a file name without its ending", {"kopf": {"system": "sytem"}},
+     '"system" of "kopf": sytem cannot be read (No such file or directory); it must be a file beside'),
+    ("a file name that no file can have", {"kopf": {"system": "a\0b"}}, '"system" of "kopf": '),
+    ("words to ask for where a call is right", case(fehlt=["Titel"]),
+     'case X-1: "fehlt" is for stages in which no call is right (S4, S5), found stage S2'),
     ("broken JSON", '{"id": "X-1"', "is not JSON"),
 ]
 
@@ -224,6 +275,32 @@ def test_the_head_is_the_first_line(read: Reader) -> None:
     for rows in ([case(), {"kopf": {}}], [{"kopf": {"version": "1"}}, {"kopf": {}}, case()]):
         with pytest.raises(DataError, match=r'eigene\.jsonl:2: "kopf" must be the first line'):
             read(*rows)
+
+
+def test_the_hint_at_tools_is_for_those_who_gave_none(read: Reader) -> None:
+    unknown = case(erwartet=[{"name": "weather", "args": {}}])
+    with pytest.raises(DataError, match=r"if it is a tool of your own, give --tools FILE$"):
+        read(unknown)
+    with pytest.raises(DataError, match=r"weather is not among the tools \(nearby\)$"):
+        read(unknown, tools=TAGGED)
+
+
+@pytest.mark.parametrize(("text", "like"), [
+    ('# c\n{"kopf": {}}', True), ('{"id": "a", "stufe": "S1", "frage": "?"}', True), ("\ufeff" + '{"kopf": {}}', True),
+    ('{"task_id": "a", "question": "?", "expected": []}', False), ("[]", False), ("", False), ("kaputt", False),
+])
+def test_a_file_of_cases_is_known_by_its_first_row(tmp_path: Path, text: str, like: bool) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(text, "utf-8")
+    assert looks_like_cases(path) is like
+
+
+def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    for name, text in (("c.jsonl", json.dumps({"kopf": {"system": "s.txt"}}) + "\n" + json.dumps(case())),
+                       ("s.txt", "Du bist da."), ("t.json", json.dumps(TOOLS.to_json()))):
+        (tmp_path / name).write_text(text, "utf-8-sig")
+    cases = read_cases(tmp_path / "c.jsonl", read_tools(tmp_path / "t.json"))
+    assert (cases.system, len(cases.tasks), cases.tools) == ("Du bist da.", 1, TOOLS)
 
 
 def test_a_file_without_a_case_is_refused(read: Reader, tmp_path: Path) -> None:

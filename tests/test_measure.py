@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from lm_eval_task import bench_prompt
+from lm_eval_task.cases import read_cases
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -17,7 +20,7 @@ def measure(demo_file):
     """measure(*arguments): run it over the demo tasks."""
 
     def run(*arguments, tasks=demo_file):
-        command = [sys.executable, ROOT / "measure.py", "--tasks", tasks, *arguments]
+        command = [sys.executable, ROOT / "measure.py", *(["--tasks", tasks] if tasks else []), *arguments]
         return subprocess.run(list(map(str, command)), capture_output=True, text=True, encoding="utf-8")
 
     return run
@@ -46,7 +49,30 @@ def test_markdown(measure):
     assert "| prompt | " in measure("--format", "markdown").stdout
 
 
+@pytest.mark.parametrize("which, n", [("original", 42), ("all", 84)])
+def test_the_cases_of_the_bench_are_measured_with_their_own_prompt(measure, which, n):
+    value = json.loads(measure("--suite", "bench", "--set", which, "--json", tasks=None).stdout)
+    cases = read_cases(which=which)
+    longest = max(len(task.question) for task in cases.tasks)
+    prompted, native = value["prompts"]
+    assert prompted["requests"] == native["requests"] == n and value["max_tokens"] == 512
+    assert prompted["longest"]["characters"] == len(bench_prompt.prompt_prefix(cases.tools, cases.system)) + longest
+    assert native["prefix"]["characters"] > len(cases.system)
+    assert value["notes"] == [f"{n * 8 // 42} of the tasks are offered fewer tools, and take less than is counted here"]
+
+
+def test_cases_of_ones_own_need_their_suite(measure, tmp_path):
+    (tmp_path / "c.jsonl").write_text('{"id": "S4-1", "stufe": "S4", "frage": "Danke!", "erwartet": []}\n')
+    done = measure("--suite", "bench", "--cases", tmp_path / "c.jsonl", tasks=None)
+    assert done.returncode == 0 and "c.jsonl, set original: 1 tasks" in done.stdout and "fewer" not in done.stdout
+    done = measure("--cases", tmp_path / "c.jsonl", tasks=None)
+    assert done.returncode == 2 and done.stderr.endswith("looks like cases of the test bench: add --suite bench\n")
+
+
 @pytest.mark.parametrize("arguments, message", [
+    (["--set", "medium"], "set 'medium' does not exist; expected one of core, "),
+    (["--suite", "bench", "--set", "core"], "suite bench has no set 'core'; expected one of original"),
+    (["--suite", "double"], "--suite: invalid choice: 'double'"),
     (["--bogus"], "unrecognized arguments: --bogus; see --help"),
     (["--price-in", "1"], "a cost needs --price-in and --price-out"),
     (["--model", "nobody"], "--model nobody: no price for it"),

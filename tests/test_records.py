@@ -103,6 +103,12 @@ def test_unusual_line_ends_and_separators_inside_strings(tmp_path: Path) -> None
     assert [t.task_id for t in read_tasks(path)] == ["a", "b"]
 
 
+def test_a_byte_order_mark_is_no_content(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text('{"task_id": "a", "question": "?", "expected": []}\n', "utf-8-sig")
+    assert [task.task_id for task in read_tasks(path)] == ["a"]
+
+
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="check the path"):
         read_tasks(tmp_path / "none.jsonl")

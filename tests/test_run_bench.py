@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+from zoneinfo import available_timezones
 
 import jsonschema
 import pytest
@@ -196,6 +197,7 @@ def test_repeats_are_rows_of_their_own() -> None:
 def test_a_dry_run_counts_the_prompt_of_this_suite(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--base-url", DEAD, "--model", "m", "--mode", "native", "--dry-run") == 0
     out = capsys.readouterr().out
+    assert "an estimate (measure.py --suite bench --tokenizer counts)" in out
     assert "suite bench, set original" in out and "results/bench/m.native.json" in out
     body = json.loads("{" + out.partition("\n{")[2])
     first = CASES["original"].tasks[0]
@@ -240,6 +242,34 @@ def test_the_starter_runs_at_once(folder: str, capsys: pytest.CaptureFixture[str
     assert [row["category"] for row in rows] == ["S1", "S2", "S3", "S4", "S5"]
 
 
+def test_the_starter_has_a_second_wording_of_each_case() -> None:
+    assert run("--init", "neu") == 0
+    own = ["--cases", "neu/faelle.jsonl", "--tools", "neu/werkzeuge.json"]
+    assert run(*own, "--set", "paraphrase", "--model", "oracle") == 0
+    assert load("results/bench/oracle.faelle.paraphrase.json")["metrics"]["auftraege_gelungen"] == 1.0
+    assert run(*own, "--set", "all") == 0
+    assert load("results/bench/never_calls.faelle.all.json")["counts"]["n"] == 10
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)])
+def test_a_run_tells_its_system_text_and_what_may_be_an_oversight(flags: tuple[str, ...],
+                                                                  capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--init", "neu") == 0
+    own = ["--cases", "neu/faelle.jsonl", "--tools", "neu/werkzeuge.json", "--force", *flags]
+    capsys.readouterr()
+    assert run(*own) == 0
+    shown = capsys.readouterr()
+    assert "\nsystem text: neu/system.txt, 3 lines\n" in shown.out and shown.err == ""
+    lines = Path("neu/faelle.jsonl").read_text("utf-8").splitlines(keepends=True)
+    Path("neu/faelle.jsonl").write_text("".join(line for line in lines if '"kopf"' not in line), "utf-8")
+    assert run(*own) == 0
+    shown = capsys.readouterr()
+    assert "\nsystem text: built-in\n" in shown.out
+    assert shown.err.startswith("run_eval.py: note: neu/faelle.jsonl: no ") and shown.err.count("\n") == 1
+    assert run(*flags) == 0
+    assert "\nsystem text: bench_system.txt, " in capsys.readouterr().out
+
+
 def test_the_two_commands_of_the_starter_are_real_flags() -> None:
     import shlex
 
@@ -267,9 +297,31 @@ def test_a_users_own_paraphrases_have_a_file_of_their_own() -> None:
     assert load("results/bench/never_calls.eigene.paraphrase.json")["set"] == "eigene.paraphrase"
 
 
+@pytest.mark.parametrize(("start", "solved"), [("2026-07-01T10:00:00Z", True), ("2026-07-01T11:00:00Z", False),
+                                               ("2026-12-01T11:00:00Z", True), ("2026-12-01T10:00:00Z", False)])
+def test_a_zone_by_name_holds_in_summer_and_in_winter(start: str, solved: bool) -> None:
+    if not available_timezones():
+        pytest.skip("no time zone database")
+    gold = {"room": "atelier", "start": start[:10] + "T12:00:00", "duration_min": 60}
+    rows = [{"kopf": {"zeitzone": "Europe/Berlin"}},
+            {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [{"name": "book_room", "args": gold}]}]
+    Path("zone.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    reply = React(entries((Call("book_room", gold | {"start": start}),)))
+    with StubEndpoint([reply]) as endpoint:
+        assert run("--cases", "zone.jsonl", "--base-url", endpoint.url, "--model", "m", "--mode", "native") == 0
+    result = load("results/bench/m.zone.native.json")
+    assert result["settings"]["zone"] == "Europe/Berlin" and result["rows"][0]["call_match"] is solved
+
+
 # --- whatever is wrong ------------------------------------------------------------------------------------------------
 
 BAD = [
+    (["--cases", "gut.jsonl"], "gut.jsonl looks like cases of the test bench: add --suite", "no suite"),
+    (["--tasks", "kopf.jsonl", "--set", "paraphrase"], "kopf.jsonl looks like cases of the test bench: add --suite",
+     "a head and a comment, and the suite forgotten"),
+    (["--suite", "bench", "--cases", "kaputt.jsonl"], "if it is a tool of your own, give --tools FILE", "no tools"),
+    (["--suite", "bench", "--cases", "haupt.jsonl"], "haupt.jsonl:1: \"task_id\": a task of the main suite, no case",
+     "the other suite"),
     (["--suite", "bench", "--set", "core"], "suite bench has no set 'core'; expected one of original", "a main set"),
     (["--set", "original"], "set 'original' does not exist; expected one of core", "a set of the bench"),
     (["--suite", "bench", "--arm", "order"], "suite bench has no arms; leave out --arm", "an arm"),
@@ -295,6 +347,8 @@ def test_one_line_and_exit_status_2(flags: list[str], shown: str, reason: str, w
     good = {"id": "S4-1", "stufe": "S4", "frage": "Danke!", "erwartet": []}
     bad = {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [{"name": "fliegen", "args": {}}]}
     (workplace / "gut.jsonl").write_text(json.dumps(good) + "\n")
+    (workplace / "kopf.jsonl").write_text('# meine\n{"kopf": {}}\n' + json.dumps(good) + "\n")
+    (workplace / "haupt.jsonl").write_text('{"task_id": "a", "question": "?", "expected": []}\n')
     (workplace / "kaputt.jsonl").write_text(json.dumps(good) + "\n" + json.dumps(bad) + "\n")
     assert run_eval.main(flags) == 2, reason
     err = capsys.readouterr().err

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import available_timezones
 
 import pytest
 
+from lm_eval_task.errors import DataError
 from lm_eval_task.schema import branch_of, instant_of, misfit
 from tests.needs import need
 
@@ -73,6 +75,12 @@ def test_a_branch_is_chosen_by_type() -> None:
     assert branch_of(TEXT, 5) == TEXT
 
 
+def known_zones() -> None:
+    """Skip where the machine has no time zone database."""
+    if not available_timezones():
+        pytest.skip("no time zone database")
+
+
 def hours(number: float) -> timezone:
     return timezone(timedelta(hours=number))
 
@@ -88,6 +96,34 @@ INSTANTS = [
     ("16.04.2026 14:00", "", None), ("2026-04-16T14:00:00 Uhr", "", None), ("", "", None),
     ("2026-04-16T14:00:00+99:99", "", None), ("2026-04-16T14:00:00", "Berlin", datetime(2026, 4, 16, 14)),
 ]
+
+
+BERLIN = [
+    # (as the clock in Berlin shows it, the same in UTC, why)
+    ("2026-07-01T12:00:00", "2026-07-01T10:00:00Z", "summer"),
+    ("2026-12-01T12:00:00", "2026-12-01T11:00:00Z", "winter"),
+    ("2026-03-29T01:59:59", "2026-03-29T00:59:59Z", "the last second of winter"),
+    ("2026-03-29T03:00:00", "2026-03-29T01:00:00Z", "the first second of summer"),
+    ("2026-10-25T02:30:00", "2026-10-25T00:30:00Z", "twice on the clock: the first is meant"),
+    ("2026-10-25T03:00:00", "2026-10-25T02:00:00Z", "winter again"),
+]
+
+
+@pytest.mark.parametrize(("local", "utc", "why"), BERLIN, ids=[b[2] for b in BERLIN])
+def test_a_zone_by_name_knows_when_clocks_change(local: str, utc: str, why: str) -> None:
+    known_zones()
+    assert instant_of(local, "Europe/Berlin") == instant_of(utc, "Europe/Berlin") == instant_of(utc)
+
+
+def test_no_year_is_too_early_or_too_late_for_a_zone_by_name() -> None:
+    known_zones()
+    for text in ("0001-01-01T00:00:00", "9999-12-31T23:59:59"):
+        assert instant_of(text, "Europe/Berlin") == instant_of(text, "Europe/Berlin") is not None
+
+
+def test_a_zone_that_nobody_knows_is_told_not_guessed() -> None:
+    with pytest.raises(DataError, match="time zone Europe/Berln is not known on this machine; .*pip install tzdata"):
+        instant_of("2026-04-16T14:00:00", "Europe/Berln")
 
 
 @pytest.mark.parametrize(("text", "zone", "instant"), INSTANTS, ids=range(len(INSTANTS)))

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from zoneinfo import available_timezones
 
 import pytest
 
@@ -101,6 +102,12 @@ def test_missing_files_are_exit_status_2(tmp_path: Path, capsys: pytest.CaptureF
     assert capsys.readouterr().err.count("none.json") == 2
 
 
+def test_cases_named_as_tasks_get_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "c.jsonl").write_text('{"kopf": {}}\n')
+    assert selftest.main(["--tasks", str(tmp_path / "c.jsonl")]) == 2
+    assert "c.jsonl looks like cases of the test bench: name it with --cases" in capsys.readouterr().err
+
+
 def test_an_unknown_flag_is_exit_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert selftest.main(["--everything"]) == 2
     assert "--everything" in capsys.readouterr().err
@@ -175,6 +182,21 @@ def test_cases_of_ones_own_are_proved_alone(tmp_path: Path, capsys: pytest.Captu
     path.write_text(json.dumps(row), "utf-8")
     assert selftest.main(["--cases", str(path)]) == 2
     assert "own.jsonl:1: case S2-1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("start", ["2026-07-01T12:00:00", "2026-12-01T12:00:00", "2026-07-01T12:00",
+                                   "2026-07-01T12:00:00Z", "2026-07-01T12:00:00+02:00"])
+@pytest.mark.parametrize("zone", ["Europe/Berlin", "+02:00", ""])
+def test_a_time_in_a_case_may_be_written_in_any_form(start: str, zone: str, tmp_path: Path,
+                                                     capsys: pytest.CaptureFixture[str]) -> None:
+    if not available_timezones():
+        pytest.skip("no time zone database")
+    booking = {"name": "book_room", "args": {"room": "atelier", "start": start, "duration_min": 60}}
+    rows = [{"kopf": {"zeitzone": zone}}, {"id": "S2-1", "stufe": "S2", "frage": "?", "erwartet": [booking]}]
+    (tmp_path / "own.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    assert selftest.main(["--cases", str(tmp_path / "own.jsonl")]) == 0
+    local = zone and len(start.partition("T")[2]) < 9
+    assert ("the same instant in Z" in capsys.readouterr().out) is bool(local)
 
 
 @pytest.mark.parametrize(("what", "must_succeed", "score"), [

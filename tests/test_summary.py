@@ -12,8 +12,9 @@ from lm_eval_task.records import MATCHES, Score, Task
 DESCRIPTION = Description("single", "core", "m", "openai", "prompt", None, {}, {"limit": 3})
 
 
-def row(task_id: str, category: str, score: Score) -> Played:
-    return Played(Task(task_id, "?", (), category=category), 1, score, None if score.failed else Transcript((), ()))
+def row(task_id: str, category: str, score: Score, repeat: int = 1) -> Played:
+    transcript = None if score.failed else Transcript((), ())
+    return Played(Task(task_id, "?", (), category=category), repeat, score, transcript)
 
 
 def text(*rows: Played) -> str:
@@ -66,6 +67,11 @@ def test_what_it_took_and_what_to_know_stand_below() -> None:
 
 def test_a_baseline_took_nothing() -> None:
     assert "took" not in "\n".join(summary_lines(result_of(DESCRIPTION, [RIGHT], Sampling(160), True)))
+
+
+def test_repeats_do_not_look_like_more_tasks() -> None:
+    assert "n 2 (tasks 1, repeats 2), scored 2, failed 0" in text(RIGHT, row("a", "x", WRONG.score, 2))
+    assert "n 2, scored 2" in text(RIGHT, WRONG)
 
 
 def test_per_cent() -> None:

@@ -1,4 +1,4 @@
-"""Does a file keep a published format? The JSON Schemas that ship with the package, applied to results and tasks."""
+"""Does a file keep a published format? The JSON Schemas that ship with the package, and the reader of cases."""
 
 from __future__ import annotations
 
@@ -7,26 +7,36 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.reports.archive import read_json, run_from_json
+from lm_eval_task.cases import looks_like_cases, read_cases
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import read_json_lines, read_tasks
+from lm_eval_task.tools import read_tools
 
 SCHEMAS = Path(__file__).parent.parent / "data"
 SHOWN = 10      # problems that are listed; the rest is counted
 
 
-def check_file(path: str | Path) -> str:
-    """Check a result (.json) or a file of tasks (.jsonl); return one line that says what was checked.
+def check_file(path: str | Path, tools: str | Path | None = None) -> str:
+    """Check a result (.json) or a file of tasks or cases (.jsonl); return one line that says what was checked.
 
+    tools: of cases of one's own. What may be an oversight in them follows as further lines.
     Raise DataError with one line per problem, UsageError if jsonschema is missing or the file is neither.
     """
     path = Path(path)
     if path.suffix == ".jsonl":
-        return _check_tasks(path)
+        return _check_cases(path, tools) if looks_like_cases(path) else _check_tasks(path)
     if path.suffix != ".json":
         raise UsageError(f"{path}: expected a result (.json) or a file of tasks (.jsonl)")
     value = read_json(path)
     _raise_if_any(_problems("result.schema.json", [(0, value)], path))
     return f"{path}: a result with {run_from_json(value, path).n} rows keeps the format"
+
+
+def _check_cases(path: Path, tools: str | Path | None) -> str:
+    """The cases of the test bench, each against the tools; without a file of tools the project's own."""
+    cases = read_cases(path, None if tools is None else read_tools(tools))
+    kept = f"{path}: {len(cases.tasks)} cases keep the format of cases and fit {len(cases.tools.tools)} tools"
+    return "\n".join([kept, *(f"note: {note}" for note in cases.notes)])
 
 
 def _check_tasks(path: Path) -> str:

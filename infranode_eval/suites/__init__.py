@@ -27,13 +27,16 @@ SUITES = (MAIN, "bench")
 class Scene:
     """What surrounds the questions of a run.
 
-    messages: (mode, tools, question) → the chat messages; None: as the main suite puts its questions. zone: the offset
-    of local time ("+02:00"), where a suite judges times. several: a prompt asks for all calls in one reply.
+    messages: (mode, tools, question) → the chat messages; None: as the main suite puts its questions. zone: of local
+    time ("+02:00", "Europe/Berlin"), where a suite judges times. several: a prompt asks for all calls in one reply.
+    about: which text precedes the questions, in one line. notes: what may be an oversight in the user's file.
     """
 
     messages: Callable[[str, Toolset, str], list[dict[str, Any]]] | None = None
     zone: str | None = None
     several: bool = False
+    about: str = ""
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

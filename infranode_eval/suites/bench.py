@@ -5,13 +5,14 @@ Cases, matching and metrics are the scorer's (lm_eval_task: cases, bench); here 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.providers.protocol import Provider
-from infranode_eval.statistics import wilson
+from infranode_eval.statistics import pass_hat_k, wilson
 from infranode_eval.suites import Scene, Setup, Transcript
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -47,7 +48,7 @@ def scene(path: str | Path | None, tools: Toolset) -> Scene:
     """The system text and the offset of the file's head. Raise DataError."""
     cases = read_cases(path, tools)
     return Scene(lambda mode, few, question: bench_prompt.messages(mode, few, question, cases.system),
-                 cases.zone or None, several=True)
+                 cases.zone or None, several=True, about=cases.about, notes=cases.notes)
 
 
 def offering(tasks: Sequence[Task], tools: Toolset) -> Offering | None:
@@ -94,29 +95,33 @@ def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, flo
 
 
 def summary(result: Mapping[str, Any]) -> Iterator[str]:
-    """The five numbers with their intervals, those of the leading rule first, then each stage as k/n."""
+    """The five numbers with their intervals, those of the leading rule first, then each stage as k/n.
+
+    Repeats of one case are no independent rows: with them the numbers have no interval, the two rules pass^k instead.
+    """
     rows = list(result["rows"])
+    repeats = max(Counter(row["task_id"] for row in rows).values(), default=1)
     metrics, failed = result["metrics"], result["counts"]["failed"]
-    lines = {COUNTS: _share(_count(rows, "call_match"), len(rows)),
-             "streng": _share(_count(rows, "streng_match"), len(rows))}
+    lines = {name: _share(rows, lambda row, key=key: bool(row.get(key)), repeats) + _all_repeats(rows, key, repeats)
+             for name, key in ((COUNTS, "call_match"), ("streng", "streng_match"))}
     yield from (f"{name:<24}{lines.pop(name)}" for name in (*result["headline"], *lines) if name in lines)
     for name, stages, key in (("formkorrekt", _CALLED, _well_formed), ("stillgehalten", _SILENT, _kept_still)):
-        among = [row for row in rows if row["category"] in stages]
-        yield f"{name:<24}{_share(sum(map(key, among)), len(among))}"
+        yield f"{name:<24}{_share([row for row in rows if row['category'] in stages], key, repeats)}"
     yield f"{'richtig_je_schritt':<24}{_steps(rows, metrics, failed)}"
     yield f"{'schritte_je_auftrag':<24}{_plain(metrics['schritte_je_auftrag'])}"
     if failed:
         yield f"{'answered only':<24}{COUNTS} {_per_cent(result['answered'][COUNTS])}"
     yield ""
-    yield from _stages(rows)
+    yield from _stages(rows, repeats)
 
 
-def _stages(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _stages(rows: Sequence[Mapping[str, Any]], repeats: int) -> Iterator[str]:
     """Each stage with what is told of it beside its successes."""
     for stage, meaning in STAGES.items():
         among = [row for row in rows if row["category"] == stage]
         if among:
-            yield f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}{_beside(stage, among)}"
+            yield (f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}"
+                   f"{_rows_of(among, repeats)}{_beside(stage, among)}")
 
 
 def _beside(stage: str, among: Sequence[Mapping[str, Any]]) -> str:
@@ -140,12 +145,29 @@ def _kept_still(row: Mapping[str, Any]) -> bool:
     return row["outcome"] == "abstain_ok"
 
 
-def _share(k: int, n: int) -> str:
-    """As "40/42 = 95.2 % [84.2, 98.7]"."""
-    if not n:
+def _share(rows: Sequence[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool], repeats: int) -> str:
+    """As "40/42 = 95.2 % [84.2, 98.7]"; with repeats as "20/24 rows of 8 cases = 83.3 %"."""
+    if not rows:
         return "—"
-    interval = wilson(k, n)
-    return f"{k}/{n} = {_per_cent(interval.estimate)} % [{_per_cent(interval.low)}, {_per_cent(interval.high)}]"
+    k = sum(map(holds, rows))
+    share = f"{k}/{len(rows)}{_rows_of(rows, repeats)} = {_per_cent(k / len(rows))} %"
+    if repeats > 1:
+        return share
+    interval = wilson(k, len(rows))
+    return f"{share} [{_per_cent(interval.low)}, {_per_cent(interval.high)}]"
+
+
+def _rows_of(rows: Sequence[Mapping[str, Any]], repeats: int) -> str:
+    return f" rows of {len({row['task_id'] for row in rows})} cases" if repeats > 1 else ""
+
+
+def _all_repeats(rows: Sequence[Mapping[str, Any]], key: str, repeats: int) -> str:
+    """As ", pass^3 75.0 %": the share of the cases of which every repeat succeeds."""
+    if repeats < 2:
+        return ""
+    asked, solved = Counter(row["task_id"] for row in rows), Counter(r["task_id"] for r in rows if r.get(key))
+    chances = [pass_hat_k(solved[case], n, repeats) for case, n in asked.items() if n == repeats]
+    return f", pass^{repeats} {_per_cent(sum(chances) / len(chances))} %"
 
 
 def _steps(rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, float | None], failed: int) -> str:

@@ -10,7 +10,9 @@ from infranode_eval.providers.protocol import Provider
 from infranode_eval.suites import Scene, Setup, Transcript
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
+from lm_eval_task.cases import looks_like_cases
 from lm_eval_task.dataset import CHOICES, load_tasks
+from lm_eval_task.errors import BenchError, UsageError
 from lm_eval_task.prompt import prompt_fingerprint
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
@@ -31,7 +33,12 @@ def read_tools(path: str | Path | None = None) -> Toolset:
 
 def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...]:
     """The tasks of one set in file order (without a path the project's own). Raise DataError or UsageError."""
-    return load_tasks(tools, which, path)
+    try:
+        return load_tasks(tools, which, path)
+    except BenchError:
+        if path is not None and looks_like_cases(path):
+            raise UsageError(f"{path} looks like cases of the test bench: add --suite bench") from None
+        raise
 
 
 def scene(path: str | Path | None, tools: Toolset) -> Scene:

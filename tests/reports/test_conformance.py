@@ -7,8 +7,10 @@ import json
 import pytest
 
 from infranode_eval.reports.conformance import check_file
+from infranode_eval.starter import CASES, TOOLS, start_in
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Reply, Score
+from lm_eval_task.tools import data_file
 
 
 @pytest.fixture
@@ -72,6 +74,18 @@ def test_broken_tasks_are_named_with_their_line(tmp_path, lines, message):
     path.write_text(lines, "utf-8")
     with pytest.raises(DataError, match=message):
         check_file(path)
+
+
+def test_cases_are_read_as_a_run_reads_them(tmp_path):
+    list(start_in(tmp_path / "neu", "bench"))
+    path, tools = tmp_path / "neu" / CASES, tmp_path / "neu" / TOOLS
+    assert check_file(path, tools) == f"{path}: 5 cases keep the format of cases and fit 4 tools"
+    with pytest.raises(DataError, match=r'faelle\.jsonl:6: case S1-1: "nur"\[0\]: .* give --tools FILE'):
+        check_file(path)
+    path.write_text(path.read_text("utf-8").replace('"fehlt": ["Artikel", "Nummer", "Modell"], ', ""), "utf-8")
+    line, note = check_file(path, tools).split("\n")
+    assert line.endswith(" fit 4 tools") and note.startswith(f'note: {path}: no "fehlt" in S5-1')
+    assert check_file(data_file("bench_cases.jsonl")).endswith("42 cases keep the format of cases and fit 11 tools")
 
 
 def test_any_other_file_is_no_case_for_a_check(tmp_path):
