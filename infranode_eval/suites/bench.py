@@ -18,7 +18,7 @@ from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
 from lm_eval_task.bench import aggregate_cases, score_case
 from lm_eval_task.cases import SETS as CHOICES
-from lm_eval_task.cases import offered, read_cases
+from lm_eval_task.cases import SUFFIX, offered, read_cases
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Score, Task, fingerprint
 from lm_eval_task.tools import Toolset, data_file
@@ -97,31 +97,33 @@ def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, flo
 def summary(result: Mapping[str, Any]) -> Iterator[str]:
     """The five numbers with their intervals, those of the leading rule first, then each stage as k/n.
 
-    Repeats of one case are no independent rows: with them the numbers have no interval, the two rules pass^k instead.
+    Repeats of one case, and its two wordings, are no independent rows: with them the numbers have no interval; repeats
+    have pass^k instead.
     """
     rows = list(result["rows"])
     repeats = max(Counter(row["task_id"] for row in rows).values(), default=1)
+    together = repeats > 1 or result.get("set") == "all"
     metrics, failed = result["metrics"], result["counts"]["failed"]
-    lines = {name: _share(rows, lambda row, key=key: bool(row.get(key)), repeats) + _all_repeats(rows, key, repeats)
+    lines = {name: _share(rows, lambda row, key=key: bool(row.get(key)), together) + _all_repeats(rows, key, repeats)
              for name, key in ((COUNTS, "call_match"), ("streng", "streng_match"))}
     yield from (f"{name:<24}{lines.pop(name)}" for name in (*result["headline"], *lines) if name in lines)
     for name, stages, key in (("formkorrekt", _CALLED, _well_formed), ("stillgehalten", _SILENT, _kept_still)):
-        yield f"{name:<24}{_share([row for row in rows if row['category'] in stages], key, repeats)}"
+        yield f"{name:<24}{_share([row for row in rows if row['category'] in stages], key, together)}"
     yield f"{'richtig_je_schritt':<24}{_steps(rows, metrics, failed)}"
     yield f"{'schritte_je_auftrag':<24}{_plain(metrics['schritte_je_auftrag'])}"
     if failed:
         yield f"{'answered only':<24}{COUNTS} {_per_cent(result['answered'][COUNTS])}"
     yield ""
-    yield from _stages(rows, repeats)
+    yield from _stages(rows, together)
 
 
-def _stages(rows: Sequence[Mapping[str, Any]], repeats: int) -> Iterator[str]:
+def _stages(rows: Sequence[Mapping[str, Any]], together: bool) -> Iterator[str]:
     """Each stage with what is told of it beside its successes."""
     for stage, meaning in STAGES.items():
         among = [row for row in rows if row["category"] == stage]
         if among:
             yield (f"{stage + ' ' + meaning:<32}{_count(among, 'call_match')}/{len(among)}"
-                   f"{_rows_of(among, repeats)}{_beside(stage, among)}")
+                   f"{_rows_of(among, together)}{_beside(stage, among)}")
 
 
 def _beside(stage: str, among: Sequence[Mapping[str, Any]]) -> str:
@@ -145,20 +147,21 @@ def _kept_still(row: Mapping[str, Any]) -> bool:
     return row["outcome"] == "abstain_ok"
 
 
-def _share(rows: Sequence[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool], repeats: int) -> str:
-    """As "40/42 = 95.2 % [84.2, 98.7]"; with repeats as "20/24 rows of 8 cases = 83.3 %"."""
+def _share(rows: Sequence[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]], bool], together: bool) -> str:
+    """As "40/42 = 95.2 % [84.2, 98.7]"; rows that stand or fall together as "20/24 rows of 8 cases = 83.3 %"."""
     if not rows:
         return "—"
     k = sum(map(holds, rows))
-    share = f"{k}/{len(rows)}{_rows_of(rows, repeats)} = {_per_cent(k / len(rows))} %"
-    if repeats > 1:
+    share = f"{k}/{len(rows)}{_rows_of(rows, together)} = {_per_cent(k / len(rows))} %"
+    if together:
         return share
     interval = wilson(k, len(rows))
     return f"{share} [{_per_cent(interval.low)}, {_per_cent(interval.high)}]"
 
 
-def _rows_of(rows: Sequence[Mapping[str, Any]], repeats: int) -> str:
-    return f" rows of {len({row['task_id'] for row in rows})} cases" if repeats > 1 else ""
+def _rows_of(rows: Sequence[Mapping[str, Any]], together: bool) -> str:
+    cases = {str(row["task_id"]).removesuffix(SUFFIX) for row in rows}
+    return f" rows of {len(cases)} cases" if together else ""
 
 
 def _all_repeats(rows: Sequence[Mapping[str, Any]], key: str, repeats: int) -> str:

@@ -228,3 +228,13 @@ def test_a_users_own_cases_need_no_head(tmp_path: Path) -> None:
     scene = bench.scene(path, TOOLS)
     assert scene.zone is None
     assert scene.messages("native", TOOLS, "Danke!")[0]["content"] == bench_prompt.SYSTEM
+
+
+def test_the_two_wordings_of_a_case_are_no_independent_rows() -> None:
+    rows = [{"task_id": name, "category": "S1", "outcome": "ok", "call_match": True, "streng_match": True, "emitted": 1}
+            for name in ("S1-1", "S1-1-p")]
+    result = {"rows": rows, "set": "all", "headline": {"auftraege_gelungen": 1.0}, "counts": {"failed": 0},
+              "metrics": {"richtig_je_schritt": 1.0, "schritte_je_auftrag": 1.0}}
+    first = next(bench.summary(result))
+    assert first.endswith("2/2 rows of 1 cases = 100.0 %"), "and no interval"
+    assert "[" in next(bench.summary({**result, "set": "original"}))
