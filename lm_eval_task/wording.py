@@ -28,7 +28,8 @@ def _sentences(text: str) -> list[str]:
 
 _CLOSING_OFFER = re.compile(
     r"\b(?:kann|könnte|darf) ich\b[^,:?]*\b(?:\w*helfen|behilflich sein|tun|unterstützen)\W*$"
-    r"|\b(?:haben|hast|gibt es)\b(?: sie| du| ihr)?(?: sonst)?(?: noch)? ?(?:weitere |andere )?(?:fragen|wünsche|anliegen)\W*$"
+    r"|\b(?:haben|hast|gibt es)\b(?: sie| du| ihr)?(?: sonst)?(?: noch)? ?(?:weitere |andere )?"
+    r"(?:fragen|wünsche|anliegen)\W*$"
     r"|\bgibt es (?:sonst )?noch (?:etwas|was|irgendetwas)(?:\W*$|,? (?:das|was|wobei|womit) ich\b)"
     r"|\b(?:möchten|möchtest|wünschen|wollen|willst|brauchen|brauchst|benötigen) (?:sie|du) (?:sonst )?noch "
     r"(?:etwas|was|mehr|hilfe|unterstützung)(?: (?:anderes|weiteres|wissen|tun|erledigen|fragen))*\W*$"
