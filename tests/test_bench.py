@@ -331,6 +331,8 @@ SAID = [
     ("S5-1", "Ich habe die Telefonnummer geändert.", False, False, True),
     ("S5-1", "Mir fehlt die neue NUMMER.", True, True, False), ("S5-1", SILENCE, False, False, False),
     ("S5-1", "Die Telefonnummer wurde noch nicht geändert.", False, False, False),
+    ("S5-1", "Wie lautet Ihre Kundennummer?", True, False, False),
+    ("S5-1", "Welche Mobilnummern gelten jetzt?", True, True, False),
     ("S4-5", "Die Nachricht ist verschickt. Sonst noch etwas?", False, None, True),
     ("S5-3", "Unter welchem Titel, und in welchem Kalender?", True, True, False),
 ]
@@ -359,8 +361,8 @@ def test_words_are_counted_of_silent_cases_of_the_last_stage_only() -> None:
     pairs.append((TASKS["S5-2"], judge("S5-2", [Call("list_contacts")])))
     pairs.append((TASKS["S4-5"], judge("S4-5", "Die SMS ist verschickt.")))
     got = aggregate_cases(pairs)
-    assert (got["asked"], got["asked_right"], got["claims_done"]) == (4 / 7, 3 / 7, 1 / 7)
-    assert got["stillgehalten"] == 8 / 9
+    assert (got["asked"], got["asked_right"], got["claims_done"]) == (6 / 9, 4 / 9, 1 / 9)
+    assert got["stillgehalten"] == 10 / 11
 
 
 # --- mutations: nothing but the gold succeeds -------------------------------------------------------------------------
