@@ -23,6 +23,9 @@ CLAIMS = [
     ("Das geht nicht. Ich habe den Termin abgesagt.", "the negation stands in another sentence"),
     ("Nicht um 10. Der Raum ist ab 11 Uhr gebucht.", "a number may end a sentence, too"),
     ("Ich habe den Termin „Kickoff“ eingetragen.", "only what stands in the quotes is ignored"),
+    ("Ich habe, wie gewünscht, den Kontakt gelöscht.", "an aside parts no clause, either"),
+    ("Die Änderung wurde durchgeführt.", "another verb"), ("Ich habe die Nummer hinterlegt.", "it did it"),
+    ("Der Status wurde auf „kunde“ gesetzt.", "it was done"),
     ("Der Raum wurde gebucht. Möchten Sie noch etwas?", "the question is another sentence"),
 ]
 CLAIMS_NOT = [
@@ -37,7 +40,9 @@ CLAIMS_NOT = [
     ("Bevor der Raum gebucht ist, brauche ich die Uhrzeit.", "a condition"),
     ("Es wurde nichts geändert.", "nothing was"), ("Es wurde niemals etwas gebucht.", "never"),
     ("Weder ist der Termin abgesagt.", "neither"), ("Es wurde kein Raum gebucht.", "no room"),
-    ("Was genau soll erledigt werden.", "still to be done"),
+    ("Beim Kontakt ist die alte Nummer hinterlegt.", "a state"),
+    ("Der Status ist derzeit auf lead gesetzt.", "a state"), ("Ich werde den Termin absagen.", "the future"),
+    ("Der Termin wird abgesagt.", "the future, too"), ("Was genau soll erledigt werden.", "still to be done"),
     ("Der Raum ist noch nicht gebucht.", "not yet"), ("Dafür passt kein Werkzeug.", "a refusal"),
     *[(f"Der Text wäre: {a}Der Termin wurde gebucht.{b}", "quoted") for a, b in
       ("„“", "„”", "‚‘", "‚’", "»«", "«»", '""', "“”", "``")],
@@ -71,6 +76,9 @@ ASKS_NOT = [
     "Möchten Sie noch etwas anderes wissen?", "Brauchen Sie noch etwas?", "Brauchen Sie noch Hilfe?",
     "Wenn Sie noch Fragen haben, sagen Sie mir bitte Bescheid.",
     "Dafür brauche ich keine weiteren Angaben.", "Dazu fehlt mir ein passendes Werkzeug.", "Es fehlt nichts.",
+    "Der Raum ist noch nicht gebucht.", "Es gibt noch keine Teilnehmer.", "Dafür muss noch ein Angebot her.",
+    "Das passende Werkzeug fehlt.", "Dafür fehlt mir eine Suchfunktion.", "Hier soll nichts fehlen.",
+    "Es werden keine weiteren Angaben benötigt.", "Kann ich Ihnen bei Terminen, Räumen oder Kontakten helfen?",
     "Der Raum ist gebucht.", "Dafür passt keines der Werkzeuge.", "Auf dem Schild steht «Wer da?».",
 ]
 
@@ -86,7 +94,8 @@ def test_closing_offers_and_statements_do_not_ask(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ist ", "habe, ", "bitte ", "1. ", "z. B. ", "„", "wenn sie ", "fehlt mir ",
-                                  "kann ich ", "gebucht und x "])
+                                  "kann ich ", "gebucht und x ", "wird ", "sende bitte ",
+                                  "kann ich, A"])
 def test_repetition_costs_little(text: str) -> None:
     start = time.process_time()
     asks_back(text * 5_000)
