@@ -141,7 +141,7 @@ def fixture_rows(failed: str | None = None) -> Iterator[Played]:
             yield Played(task, 1, Score.failure("infra_error", "weg", "timeout"), error="InfraError: weg")
             continue
         calls = FIXTURE.get(task.task_id, task.expected)
-        message = {"role": "assistant", "content": None if calls else "Dafür passt keines der Werkzeuge.", "tool_calls": [
+        message = {"role": "assistant", "content": None if calls else "Dafür passt kein Werkzeug.", "tool_calls": [
             {"id": str(i), "type": "function", "function": {"name": c.name, "arguments": dict(c.arguments)}}
             for i, c in enumerate(calls)]}
         answer = Answer(message, "stop")
