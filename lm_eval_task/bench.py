@@ -7,6 +7,7 @@ Source of every rule: specification, bench ("Metrics", "Matching").
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -137,9 +138,10 @@ def _silence(task: Task, score: Score, text: str) -> dict[str, bool | None]:
 
 
 def _names_one(text: str, words: Sequence[str]) -> bool:
-    """Does one of the words occur, in any case and inside other words, too?"""
+    """Does one of the words occur, in any case, at the start of a word of the text?"""
     text = unicodedata.normalize("NFC", text).casefold()
-    return any(unicodedata.normalize("NFC", word).casefold() in text for word in words)
+    starts = "|".join(re.escape(unicodedata.normalize("NFC", word).casefold()) for word in words)
+    return re.search(rf"(?<!\w)(?:{starts})", text) is not None
 
 
 # --- aggregates -------------------------------------------------------------------------------------------------------

@@ -72,6 +72,8 @@ def read_cases(path: str | Path | None = None, tools: Toolset | None = None, whi
         tasks[task.task_id] = number, task
     if not tasks:
         raise DataError("holds no case; expected one JSON object a line", path)
+    if which == "all":
+        _check_suffixed({name: number for name, (number, _) in tasks.items()}, path)
     chosen = [asked for number, task in tasks.values() for asked in _asked(task, which, path, number)]
     return Cases(tuple(chosen), tools, head.get("system", ""), head.get("zeitzone", ""), head.get("version", ""),
                  _about(head, shown), _notes(head, [task for _, task in tasks.values()], path))
@@ -118,6 +120,14 @@ def looks_like_cases(path: str | Path) -> bool:
     return isinstance(row, dict) and ("kopf" in row or {"stufe", "frage"} <= row.keys())
 
 
+def _check_suffixed(lines: Mapping[str, int], path: Path) -> None:
+    """Raise DataError for an id that the set all gives to another case's second question."""
+    for name, number in lines.items():
+        if name + SUFFIX in lines:
+            raise DataError(f'"id": {name}{SUFFIX} is what the set all calls the second question of {name} '
+                            f"(line {number}); choose another id", path, lines[name + SUFFIX])
+
+
 def offered(task: Task, tools: Toolset) -> Toolset:
     """The tools that a case sees: those in `nur`, in the order of `nur`, else all."""
     names = task.extra.get("nur")
@@ -157,6 +167,8 @@ def _read_head(row: Mapping[str, Any], path: Path) -> dict[str, str]:
             raise DataError(f'"{key}" of "kopf" must be a text, found {_short(value)}')
     _check_zone(head.get("zeitzone", ""))
     system = head.get("system", "").strip()
+    if "\0" in system:
+        raise DataError('"system" of "kopf": holds a NUL character; take it out')
     if system and len(system.splitlines()) == 1 and (system.endswith((".txt", ".md")) or len(system.split()) == 1):
         head = {**head, "file": system}
         try:
@@ -279,6 +291,10 @@ def _call(value: Any, keys: Sequence[str], tools: Toolset, names: Sequence[str],
         raise DataError(f'{where}: {name} is not offered in this case; add it to "nur" ({_some(names)})')
     if not isinstance(arguments, dict):
         raise DataError(f'{where}: "args" must be an object, found {_short(arguments)}')
+    try:
+        json.dumps(arguments, allow_nan=False)
+    except ValueError:
+        raise DataError(f'{where}: "args" must hold JSON numbers only, not NaN or Infinity') from None
     tool = tools.by_name[name]
     reason = misfit(tool.parameters, arguments) or _unknown_argument(tool, arguments)
     if reason is not None:
@@ -319,13 +335,15 @@ def _check_sets(row: Mapping[str, Any], calls: Sequence[Call], tools: Toolset, w
 
 
 def _leads_to_array(schema: Mapping[str, Any], path: Sequence[str]) -> bool:
-    for name in path:
-        inner = schema.get("items") if name == "*" else properties_of(schema).get(name)
-        if not isinstance(inner, dict):
-            return False
-        schema = inner
-    types = schema.get("type", ())
-    return types == "array" or "array" in types
+    """Does the path lead to an array in the schema, or in one of its branches?"""
+    branches = [b for keyword in ("anyOf", "oneOf") for b in schema.get(keyword, ()) if isinstance(b, dict)]
+    if any(_leads_to_array(branch, path) for branch in branches):
+        return True
+    if not path:
+        types = schema.get("type", ())
+        return types == "array" or "array" in types
+    inner = schema.get("items") if path[0] == "*" else properties_of(schema).get(path[0])
+    return isinstance(inner, dict) and _leads_to_array(inner, path[1:])
 
 
 def _asked(task: Task, which: str, path: Path, number: int) -> list[Task]:

@@ -27,6 +27,7 @@ class Section(NamedTuple):
     notes: tuple[str, ...]
     repairs: tuple[str, ...]
     broken: bool
+    end: int = 0   # the index behind what was read
 
 
 Reader = Callable[[Scan, int], int]
@@ -52,7 +53,7 @@ def json_body(*closers: str) -> Reader:
                 break
             if isinstance(decoded.value, list) or not _another_call(scan, at):
                 break
-        distinct = without_duplicates(block) if not isinstance(decoded.value, list) else block
+        distinct = block if scan.several or isinstance(decoded.value, list) else without_duplicates(block)
         if len(distinct) < len(block):
             scan.repairs.append("duplicate_collapsed")
         scan.calls += distinct
@@ -574,21 +575,32 @@ def find_opener(text: str, at: int = 0) -> int | None:
     return match and match.start()
 
 
+_BEGUN = tuple(sorted({opener[:n] for opener in FORMATS if opener[0] == "<" for n in range(1, len(opener))
+                       if opener[n - 1] != ">"}))
+
+
+def ends_in_opener(text: str) -> int | None:
+    """Where an opener begins that the end of the text cuts; None if none does."""
+    at = text.rfind("<")
+    return at if at >= 0 and text[at:] in _BEGUN else None
+
+
 def read_untagged(text: str, tools: Toolset) -> Section | None:
     """Read ReAct or Python-like text, which have no opener of their own; None if it is neither."""
     return _read_react(text, tools) or _read_python_list(text, tools)
 
 
-def read_tagged(text: str, tools: Toolset, start: int = 0) -> Section | None:
+def read_tagged(text: str, tools: Toolset, start: int = 0, several: bool = False) -> Section | None:
     """Read the first format with an opener of its own from `start` on; later openers of the same format are read too.
 
+    several: the same call twice in one block is two calls.
     None: no opener there. Reading stops at the first part that cannot be read (Section.broken).
     """
     first = _OPENER.search(text, start)
     if first is None:
         return None
     label = FORMATS[first[0]][0]
-    scan, broken = Scan(text, tools), False
+    scan, broken, at = Scan(text, tools, several), False, first.end()
     match: re.Match[str] | None = first
     try:
         while match is not None:
@@ -597,12 +609,12 @@ def read_tagged(text: str, tools: Toolset, start: int = 0) -> Section | None:
             match = _OPENER.search(text, at)
     except (Unreadable, RecursionError):
         broken = True
-    return Section(first.start(), label, scan.calls, tuple(scan.notes), tuple(scan.repairs), broken)
+    return Section(first.start(), label, scan.calls, tuple(scan.notes), tuple(scan.repairs), broken, at)
 
 
 def _read_react(text: str, tools: Toolset) -> Section | None:
     """ReAct: Action: name, Action Input: {…}; only offered names count."""
-    scan, start = Scan(text, tools), None
+    scan, start, end = Scan(text, tools), None, 0
     for match in _REACT.finditer(text):
         if match[1] not in tools:
             continue
@@ -611,10 +623,10 @@ def _read_react(text: str, tools: Toolset) -> Section | None:
         try:
             if given is None:
                 raise Unreadable
-            arguments_object(scan, match[1], given.end())
+            end = arguments_object(scan, match[1], given.end())
         except Unreadable:
             return Section(start, "react", scan.calls, (), tuple(scan.repairs), True)
-    return None if start is None else Section(start, "react", scan.calls, (), tuple(scan.repairs), False)
+    return None if start is None else Section(start, "react", scan.calls, (), tuple(scan.repairs), False, end)
 
 
 _PYTHON_LIST = re.compile(r"\s*\[\s*([A-Za-z_][\w.-]*)\s*\(")
@@ -633,4 +645,4 @@ def _read_python_list(text: str, tools: Toolset) -> Section | None:
         broken = scan.skip(scan.accept(end, "```") if header else end) < len(text)
     except (Unreadable, RecursionError):
         broken = True
-    return Section(0, "pythonic", scan.calls, (), tuple(scan.repairs), broken)
+    return Section(0, "pythonic", scan.calls, (), tuple(scan.repairs), broken, len(text))

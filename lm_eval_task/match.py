@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from lm_eval_task.german import means
 from lm_eval_task.records import Call
-from lm_eval_task.schema import branch_of, instant_of, properties_of, required_of
+from lm_eval_task.schema import beyond_microseconds, branch_of, instant_of, properties_of, required_of, takes_text
 from lm_eval_task.tools import COMPARE_RESOURCES, EVA, POI_TYPES, SLUG_REFUSED, Tool, Toolset, type_allowed
 
 Equality = Callable[[Any, Any], bool]
@@ -121,7 +121,8 @@ def instant_equal(a: Any, b: Any, zone: str = "") -> bool:
     one, other = instant_of(a.strip(), zone), instant_of(b.strip(), zone)
     if one is None or other is None:
         return text_equal(a, b)
-    return (one.tzinfo is None) is (other.tzinfo is None) and one == other
+    return (one.tzinfo is None) is (other.tzinfo is None) and one == other and beyond_microseconds(
+        a) == beyond_microseconds(b)
 
 
 _NO_BREAK = str.maketrans({"\u00a0": " ", "\u202f": " "})
@@ -161,41 +162,33 @@ def bench_policy(zone: str = "", sets: frozenset[tuple[str, ...]] = frozenset())
 BENCH = bench_policy()
 
 
-def normal_arguments(tool: Tool, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+def normal_arguments(tool: Tool, arguments: Mapping[str, Any], policy: Policy = MAIN) -> Mapping[str, Any]:
     """Arguments without those that say nothing: an optional one that is null or equals its default."""
     if len(tool.required) == len(tool.properties):
         return arguments
-    return _telling(tool.properties, tool.required, arguments)
-
-
-def _telling(properties: Mapping[str, Mapping[str, Any]], required: Sequence[str],
-             arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-    result = {}
-    for name, value in arguments.items():
-        schema = properties.get(name)
-        if schema is not None and name not in required and (
-                value is None or ("default" in schema and json_equal(value, schema["default"]))):
-            continue
-        result[name] = value
-    return result
+    return _Comparison(policy, []).telling(tool.properties, tool.required, arguments, ())
 
 
 def arguments_equal(tool: Tool, actual: Mapping[str, Any], expected: Mapping[str, Any], policy: Policy = MAIN) -> bool:
     """Do both argument sets cause the same request under the schema of `tool`, the gold's tool?"""
-    actual, expected = normal_arguments(tool, actual), normal_arguments(tool, expected)
+    actual, expected = normal_arguments(tool, actual, policy), normal_arguments(tool, expected, policy)
     if actual.keys() != expected.keys():
         return False
     return all(_argument_equal(policy, tool, name, actual[name], value) for name, value in expected.items())
 
 
 def form_notes(tool: Tool, actual: Mapping[str, Any], expected: Mapping[str, Any], policy: Policy) -> list[str]:
-    """What two equal argument sets spell differently, where the policy credits it with a note; usually nothing."""
+    """What two equal argument sets spell differently, where the policy credits it with a note; usually nothing.
+
+    Each note stands there once.
+    """
     notes: list[str] = []
-    actual, expected = normal_arguments(tool, actual), normal_arguments(tool, expected)
-    for name, value in expected.items():
+    comparison = _Comparison(policy, notes)
+    actual = comparison.telling(tool.properties, tool.required, actual, ())
+    for name, value in normal_arguments(tool, expected, policy).items():
         if (tool.name, name) not in policy.parameters and policy.types:
-            _Comparison(policy, notes).equal(tool.properties.get(name, {}), actual.get(name), value, (name,))
-    return notes
+            comparison.equal(tool.properties.get(name, {}), actual.get(name), value, (name,))
+    return list(dict.fromkeys(notes))
 
 
 def _argument_equal(policy: Policy, tool: Tool, parameter: str, actual: Any, expected: Any) -> bool:
@@ -208,20 +201,44 @@ def _argument_equal(policy: Policy, tool: Tool, parameter: str, actual: Any, exp
 
 
 class _Comparison(NamedTuple):
-    """Two values side by side, down their schema; `notes` gathers what was only spelled right."""
+    """Two values side by side, down their schema; `notes` gathers what was only spelled right in what is equal."""
 
     policy: Policy
     notes: list[str]
 
     def equal(self, schema: Mapping[str, Any], actual: Any, expected: Any, path: tuple[str, ...]) -> bool:
         """path: where both stand in the arguments; "*" for an item of an array."""
-        schema = branch_of(schema, expected)
+        known = len(self.notes)
+        equal = self._equal(schema, actual, expected, path)
+        if not equal:
+            del self.notes[known:]
+        return equal
+
+    def telling(self, properties: Mapping[str, Mapping[str, Any]], required: Sequence[str],
+                arguments: Mapping[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
+        """The entries that say something: not an optional one that is null or equals its default."""
+        result = {}
+        for name, value in arguments.items():
+            schema = properties.get(name)
+            if schema is not None and name not in required and (
+                    value is None or ("default" in schema and self._is_default(schema, value, (*path, name)))):
+                continue
+            result[name] = value
+        return result
+
+    def _is_default(self, schema: Mapping[str, Any], value: Any, path: tuple[str, ...]) -> bool:
+        if not self.policy.types:
+            return json_equal(value, schema["default"])
+        return self.equal(schema, value, schema["default"], path)
+
+    def _equal(self, schema: Mapping[str, Any], actual: Any, expected: Any, path: tuple[str, ...]) -> bool:
+        text_allowed, schema = takes_text(schema), branch_of(schema, expected)
         if isinstance(expected, dict):
             return isinstance(actual, dict) and self._objects_equal(schema, actual, expected, path)
         if isinstance(expected, list):
             return isinstance(actual, list) and self._arrays_equal(schema, actual, expected, path)
         kind = _kind_of(schema, expected)
-        if isinstance(actual, str) and kind != "string" and not type_allowed(schema, actual):
+        if isinstance(actual, str) and kind != "string" and not text_allowed:
             read = self.policy.spelled.get(kind, _nothing)(actual.strip())
             if read is None or not self.policy.types.get(kind, json_equal)(read, expected):
                 return False
@@ -233,7 +250,8 @@ class _Comparison(NamedTuple):
     def _objects_equal(self, schema: Mapping[str, Any], actual: Mapping[str, Any], expected: Mapping[str, Any],
                        path: tuple[str, ...]) -> bool:
         properties, required = properties_of(schema), required_of(schema)
-        actual, expected = _telling(properties, required, actual), _telling(properties, required, expected)
+        actual = self.telling(properties, required, actual, path)
+        expected = _Comparison(self.policy, []).telling(properties, required, expected, path)
         return actual.keys() == expected.keys() and all(
             self.equal(properties.get(key, {}), actual[key], value, (*path, key)) for key, value in expected.items())
 
@@ -328,7 +346,7 @@ def fault_of(tools: Toolset, actual: Call, expected: Call, policy: Policy = MAIN
     if actual.name != expected.name:
         return Fault("wrong_tool", None, f"called {actual} instead of {expected}")
     tool = tools.by_name[expected.name]
-    given, wanted = normal_arguments(tool, actual.arguments), normal_arguments(tool, expected.arguments)
+    given, wanted = (normal_arguments(tool, call.arguments, policy) for call in (actual, expected))
     for name in tool.properties:
         if name in wanted and given.get(name) is None:
             return Fault("missing_args", None, f"{name} is missing; expected {_show(wanted[name])}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from lm_eval_task.decode import Decoded, decode_all, decode_at, extent_of
-from lm_eval_task.formats import find_opener, read_tagged, read_untagged
+from lm_eval_task.formats import ends_in_opener, find_opener, read_tagged, read_untagged
 from lm_eval_task.jsoncalls import (
     FENCE_HEADER,
     Found,
@@ -34,7 +34,8 @@ def calls_from_message(message: Mapping[str, Any], tools: Toolset, mode: str = "
     mode: "prompt" (a JSON call was asked for) or "native" (`tools=` was sent).
     finish_reason: as the endpoint gave it; None where the harness does not hand it over.
     several: the prompt asks for all calls that are needed in one reply. So objects one after the other, and nothing
-    else, are calls whatever their names, and the same object twice is two calls.
+    else, are calls whatever their names, and the same object twice is two calls;
+    and what begins behind a readable call and is cut by the end of the text makes the reply broken.
     """
     parts = parts_of(message)
     finish = finish_reason if isinstance(finish_reason, str) else ""
@@ -99,18 +100,42 @@ def _calls_in_thoughts(thoughts: Iterable[str], tools: Toolset) -> tuple[Call, .
 
 def _calls_in(text: str, tools: Toolset, mode: str, several: bool) -> Found:
     """The calls in a text without reasoning, end tokens and outer blanks."""
+    if several and (cut_at := _open_end(text)):
+        found = _calls_of(text[:cut_at].rstrip(), tools, mode, several)
+        if found.calls and not found.special:
+            return found._replace(broken=True)
+    return _calls_of(text, tools, mode, several)
+
+
+def _calls_of(text: str, tools: Toolset, mode: str, several: bool) -> Found:
     if not text:
         return Found()
     whole = _whole_text(text, tools, mode)
     if whole is not None:
         return whole
     start = _first_opener(text)
-    section = read_untagged(text, tools) if start is None else read_tagged(text, tools, start)
+    section = read_untagged(text, tools) if start is None else read_tagged(text, tools, start, several)
     if section is not None:
-        return Found(section.calls or None, section.notes, (section.label, *section.repairs), section.broken, True)
+        cut = several and bool(section.calls) and _open_end(text, section.end) is not None
+        return Found(section.calls or None, section.notes, (section.label, *section.repairs), section.broken or cut,
+                     True)
     if _starts_like_a_call(text, tools, mode):
         return Found(broken=True)
     return Found() if mode == "native" else _calls_in_prose(text, tools, several)
+
+
+def _open_end(text: str, at: int = 0) -> int | None:
+    """Where, from `at` on, a piece or an opener begins that the end of the text cuts; None if none does."""
+    bare = len(text.rstrip("[{ \t\r\n"))
+    if at <= bare < len(text):
+        return bare
+    opener = ends_in_opener(text)
+    if opener is not None and opener >= at:
+        return opener
+    for piece in _pieces_of(text, at):
+        if piece.decoded is None and piece.end == len(text) and extent_of(text, piece.start) is None:
+            return piece.start
+    return None
 
 
 # What a server leaves at the end of a text although it ends the turn; no part of the reply.
@@ -181,12 +206,12 @@ class Piece(NamedTuple):
     decoded: Decoded | None
 
 
-def _pieces_of(text: str) -> Iterator[Piece]:
+def _pieces_of(text: str, at: int = 0) -> Iterator[Piece]:
     """Top-level pieces in order; an undecodable one ends at its closing bracket, or with the text. Linear time.
 
     A brace without a quote behind it is prose unless it closes soon.
     """
-    at, bare = 0, _BARE_BRACES
+    bare = _BARE_BRACES
     while match := _CANDIDATE.search(text, at):
         start = match.start()
         quoted = _QUOTED.match(text, start)

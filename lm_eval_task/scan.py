@@ -23,10 +23,14 @@ class Unreadable(Exception):
 
 @dataclass(slots=True)
 class Scan:
-    """One text being read in one format: what was found so far. Readers take a position and return the next one."""
+    """One text being read in one format: what was found so far. Readers take a position and return the next one.
+
+    several: the same call twice in one block is two calls.
+    """
 
     text: str
     tools: Toolset
+    several: bool = False
     calls: list[Call] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)

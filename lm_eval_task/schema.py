@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
+from operator import ge, gt, le, lt
 from typing import Any
 
 from lm_eval_task.errors import DataError
@@ -17,12 +18,26 @@ from lm_eval_task.tools import type_allowed
 
 
 def branch_of(schema: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-    """The branch of anyOf or oneOf whose type allows `value` (the first); the schema itself where it has none."""
-    for keyword in ("anyOf", "oneOf"):
-        branches = schema.get(keyword)
-        if isinstance(branches, list):
-            return next((b for b in branches if isinstance(b, dict) and "type" in b and type_allowed(b, value)), schema)
-    return schema
+    """The branch of anyOf or oneOf that `value` fits (the first), down to one without branches.
+
+    Where it fits none, the first whose type allows it; the schema itself where there is no such branch either.
+    """
+    branches = _branches(schema)
+    fitting = next((b for b in branches if misfit(b, value) is None), None)
+    if fitting is None:
+        fitting = next((b for b in branches if "type" in b and type_allowed(b, value)), None)
+    return schema if fitting is None else branch_of(fitting, value)
+
+
+def takes_text(schema: Mapping[str, Any]) -> bool:
+    """Does a type, in the schema or in one of its branches, allow a text?"""
+    branches = _branches(schema)
+    return type_allowed(schema, "") and (not branches or any(map(takes_text, branches)))
+
+
+def _branches(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    lists = [schema[keyword] for keyword in ("anyOf", "oneOf") if isinstance(schema.get(keyword), list)]
+    return [branch for branches in lists for branch in branches if isinstance(branch, dict)]
 
 
 def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
@@ -37,7 +52,7 @@ def required_of(schema: Mapping[str, Any]) -> list[str]:
     return found if isinstance(found, list) else []
 
 
-_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
+_INSTANT = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]+))?)?"
                       r"(?:([Zz])|([+-])([0-9]{2}):?([0-9]{2}))?")
 ZONE = re.compile(r"[+-](?:0[0-9]|1[0-4]):[0-5][0-9]")
 ZONE_NAME = re.compile(r"[A-Za-z]+(?:/[A-Za-z0-9_+-]+)+")
@@ -48,6 +63,7 @@ def instant_of(text: str, zone: str = "") -> datetime | None:
 
     Without an offset it is local in `zone` ("+02:00", "Europe/Berlin"), and without that it stays a local time. Of an
     hour that clocks show twice the first one is meant. Raise DataError for a zone by name that is not known here.
+    A fraction counts down to the microsecond (`beyond_microseconds` has the rest).
     """
     match = _INSTANT.fullmatch(text)
     if match is None:
@@ -62,6 +78,15 @@ def instant_of(text: str, zone: str = "") -> datetime | None:
                                     microsecond=int((fraction or "0").ljust(6, "0")[:6])))
     except ValueError:
         return None
+
+
+_BEYOND = re.compile(r"\.[0-9]{6}([0-9]+)")
+
+
+def beyond_microseconds(text: str) -> str:
+    """The digits of a time's fraction behind the sixth, without final zeros; "" mostly."""
+    match = _BEYOND.search(text)
+    return match[1].rstrip("0") if match else ""
 
 
 def _fixed(moment: datetime) -> datetime:
@@ -158,11 +183,10 @@ def _text_misfits(schema: Mapping[str, Any], value: str, where: str) -> Iterator
 
 
 def _number_misfits(schema: Mapping[str, Any], value: float, where: str) -> Iterator[str]:
-    for keyword, broken, word in (("minimum", value.__lt__, "at least"), ("maximum", value.__gt__, "at most"),
-                                  ("exclusiveMinimum", value.__le__, "more than"),
-                                  ("exclusiveMaximum", value.__ge__, "less than")):
+    for keyword, broken, word in (("minimum", lt, "at least"), ("maximum", gt, "at most"),
+                                  ("exclusiveMinimum", le, "more than"), ("exclusiveMaximum", ge, "less than")):
         bound = schema.get(keyword)
-        if isinstance(bound, (int, float)) and not isinstance(bound, bool) and broken(bound):
+        if isinstance(bound, (int, float)) and not isinstance(bound, bool) and broken(value, bound):
             yield f"{where}must be {word} {bound}, found {_show(value)}"
 
 

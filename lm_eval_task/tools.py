@@ -62,15 +62,14 @@ class Tool:
         name = function.get("name") if isinstance(function, dict) else None
         if not isinstance(name, str) or not name:
             raise DataError('a tool is {"type": "function", "function": {"name", "description", "parameters"}}')
-        parameters = function.get("parameters") or {"type": "object", "properties": {}}
+        parameters = without_refs(function.get("parameters") or {"type": "object", "properties": {}}, f"tool {name}")
         properties = parameters.get("properties", {}) if isinstance(parameters, dict) else None
         required = parameters.get("required", []) if isinstance(parameters, dict) else None
         if not isinstance(properties, dict) or not all(isinstance(p, dict) for p in properties.values()):
             raise DataError(f'tool {name}: "parameters" must be a JSON Schema with an object "properties"')
         if not isinstance(required, list) or not all(isinstance(r, str) and r in properties for r in required):
             raise DataError(f'tool {name}: "required" must list names from "properties"')
-        for parameter, schema in properties.items():
-            _check_property(f"tool {name}: parameter {parameter}", schema)
+        _check_schema(parameters, f"tool {name}", "")
         return cls(name, function.get("description") or "", parameters, properties, tuple(required))
 
     def to_json(self) -> dict[str, Any]:
@@ -82,14 +81,120 @@ class Tool:
 _TYPE_NAMES = frozenset(("string", "number", "integer", "boolean", "array", "object", "null"))
 
 
-def _check_property(where: str, schema: Mapping[str, Any]) -> None:
-    """Raise DataError for a "type" or "enum" that JSON Schema does not know; other keywords are not read."""
+_BRANCHES = ("anyOf", "oneOf", "allOf")
+_MAX_NESTING, _MAX_REFS = 40, 500
+
+
+def _check_schema(schema: Any, tool: str, path: str, depth: int = 0) -> None:
+    """Raise DataError, with tool and path, for a keyword of a form that JSON Schema does not know, at any depth.
+
+    Checked are the keywords that are read: type, enum, required, format, properties, items, anyOf, oneOf, allOf.
+    """
+    where = f"{tool}: parameter {path}" if path else f'{tool}: "parameters"'
+    if isinstance(schema, bool) and path:
+        return
+    if not isinstance(schema, dict):
+        raise DataError(f"{where}: must be a JSON Schema (an object), found {_short(schema)}")
+    if depth > _MAX_NESTING:
+        raise DataError(f"{tool}: parameter {path[:60]}…: is nested deeper than {_MAX_NESTING} levels; flatten it")
+    _check_keywords(schema, where, depth > 0)
+    for name, inner in schema.get("properties", {}).items():
+        _check_schema(inner, tool, f"{path}.{name}" if path else name, depth + 1)
+    items = schema.get("items", True)
+    for index, inner in enumerate(items if isinstance(items, list) else [items]):
+        at = f"items[{index}]" if isinstance(items, list) else "items"
+        _check_schema(inner, tool, f"{path}.{at}" if path else at, depth + 1)
+    for keyword in _BRANCHES:
+        for index, inner in enumerate(schema.get(keyword, [])):
+            at = f"{keyword}[{index}]"
+            _check_schema(inner, tool, f"{path}.{at}" if path else at, depth + 1)
+
+
+def _check_keywords(schema: Mapping[str, Any], where: str, inner: bool) -> None:
     types = schema.get("type", [])
-    for name in [types] if isinstance(types, str) else types if isinstance(types, list) else [types]:
+    for name in types if isinstance(types, list) else [types]:
         if not isinstance(name, str) or name not in _TYPE_NAMES:
-            raise DataError(f'{where}: "type" must name JSON types ({", ".join(sorted(_TYPE_NAMES))}), found {types!r}')
-    if not isinstance(schema.get("enum", []), list):
-        raise DataError(f'{where}: "enum" must be a list, found {schema["enum"]!r}')
+            raise DataError(f'{where}: "type" must name JSON types ({", ".join(sorted(_TYPE_NAMES))}), '
+                            f"found {_short(types)}")
+    for keyword in ("enum", *_BRANCHES):
+        if not isinstance(schema.get(keyword, []), list):
+            raise DataError(f'{where}: "{keyword}" must be a list, found {_short(schema[keyword])}')
+    required = schema.get("required", [])
+    if inner and not (isinstance(required, list) and all(isinstance(name, str) for name in required)):
+        raise DataError(f'{where}: "required" must be a list of names, found {_short(required)}')
+    if not isinstance(schema.get("format", ""), str):
+        raise DataError(f'{where}: "format" must be a text, found {_short(schema["format"])}')
+    if not isinstance(schema.get("properties", {}), dict):
+        raise DataError(f'{where}: "properties" must be an object, found {_short(schema["properties"])}')
+
+
+def without_refs(schema: Any, tool: str) -> Any:
+    """The schema with every `$ref` to its own `$defs` or `definitions` (as pydantic writes them) put in its place.
+
+    A schema without one stays as it is. Raise DataError for a reference that leads elsewhere or back to itself.
+    """
+    try:
+        if not isinstance(schema, dict) or '"$ref"' not in json.dumps(schema, default=repr):
+            return schema
+    except RecursionError:
+        raise DataError(f"{tool}: its schema is nested deeper than {_MAX_NESTING} levels; flatten it") from None
+    resolved = _Refs(schema, tool, [0]).put_in(schema, ())
+    return {key: value for key, value in resolved.items() if key not in ("$defs", "definitions")}
+
+
+@dataclass(frozen=True, slots=True)
+class _Refs:
+    """References of one tool's schema; `followed` counts them, so that a small file cannot grow without end."""
+
+    root: Mapping[str, Any]
+    tool: str
+    followed: list[int]
+
+    def put_in(self, schema: Any, seen: tuple[str, ...], depth: int = 0) -> Any:
+        """seen: the references that are being followed."""
+        if not isinstance(schema, dict):
+            return schema
+        if depth > _MAX_NESTING:
+            raise DataError(f"{self.tool}: its schema is nested deeper than {_MAX_NESTING} levels; flatten it")
+        if "$ref" in schema:
+            reference = schema["$ref"]
+            target = self._target(reference, seen)
+            rest = {key: value for key, value in schema.items() if key != "$ref"}
+            return self.put_in({**target, **rest}, (*seen, reference), depth + 1)
+        result = dict(schema)
+        if isinstance(schema.get("properties"), dict):
+            result["properties"] = {n: self.put_in(s, seen, depth + 1) for n, s in schema["properties"].items()}
+        for keyword in ("items", "additionalProperties"):
+            if keyword in schema:
+                result[keyword] = self.put_in(schema[keyword], seen, depth + 1)
+        for keyword in _BRANCHES:
+            if isinstance(schema.get(keyword), list):
+                result[keyword] = [self.put_in(inner, seen, depth + 1) for inner in schema[keyword]]
+        only = result.get("allOf")   # how older pydantic wraps a reference
+        if isinstance(only, list) and len(only) == 1 and isinstance(only[0], dict):
+            del result["allOf"]
+            return {**only[0], **result}
+        return result
+
+    def _target(self, reference: Any, seen: tuple[str, ...]) -> Mapping[str, Any]:
+        if reference in seen:
+            raise DataError(f'{self.tool}: "$ref": {reference} leads back to itself; a schema must not be recursive')
+        self.followed[0] += 1
+        if self.followed[0] > _MAX_REFS:
+            raise DataError(f'{self.tool}: more than {_MAX_REFS} uses of "$ref"; write the schema without them')
+        parts = reference.split("/") if isinstance(reference, str) else []
+        found = self.root.get(parts[1]) if len(parts) == 3 and parts[0] == "#" else None
+        name = parts[2].replace("~1", "/").replace("~0", "~") if len(parts) == 3 else ""
+        if parts[1:2] not in (["$defs"], ["definitions"]) or not isinstance(found, dict) \
+                or not isinstance(found.get(name), dict):
+            raise DataError(f'{self.tool}: "$ref" must lead to "#/$defs/NAME" or "#/definitions/NAME" in the same '
+                            f"schema, found {_short(reference)}")
+        return found[name]
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"
 
 
 @dataclass(frozen=True, slots=True)

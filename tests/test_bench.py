@@ -287,6 +287,43 @@ def test_a_foreign_name_among_objects_one_after_the_other_is_a_call() -> None:
     assert (score.outcome, score.details["emitted"]) == ("extra_calls", 2)
 
 
+CUT = ['{right}\n{"na', "{right}\n{", "{right}\n[{", "{right},\n[", '```json\n{right}\n```\n```json\n[{"na',
+       "<tool_call>{right}</tool_call>\n<tool_", "<tool_call>{right}</tool_call>\n<", "{right}\n<tool_",
+       "<tool_call>{right}</tool_call>\n<tool_call>", '<tool_call>{right}</tool_call>\n{"na', "<tool_call>{right}\n{",
+       "[TOOL_CALLS][{right}]\n[", '{foreign}\n{"na', "<tool_call>{right}</tool_call>\n<tool_call>\n<func",
+       'Gern:\n{right}\nund\n{"name": "<tool_call>']
+
+
+@pytest.mark.parametrize("text", CUT)
+@pytest.mark.parametrize("mode", MODES)
+def test_what_begins_behind_a_call_and_is_cut_breaks_the_reply(text: str, mode: str) -> None:
+    right = json.dumps(TASKS["S2-1"].expected[0].to_json(), ensure_ascii=False)
+    text = text.replace("{right}", right).replace("{foreign}", '{"name": "send_sms", "arguments": {"text": "x"}}')
+    for finish, outcome in (("length", "truncated"), ("stop", "malformed_call")):
+        score = judge("S2-1", Reply.from_text(text, finish), mode)
+        assert (score.outcome, score.call_match, score.details["broken"]) == (outcome, False, True)
+
+
+@pytest.mark.parametrize("text", [
+    "{right}\nGesucht: {x} < 3.", "{right}\n```", "<tool_call>{right}</tool_", "{right}\nFertig <tool>.",
+    "<tool_call>{right}</tool_call>\nFertig.", "<tool_call>{right}", "{right}\nDie Liste {a, b} folgt."])
+def test_a_call_with_prose_behind_it_is_whole(text: str) -> None:
+    right = json.dumps(TASKS["S2-1"].expected[0].to_json(), ensure_ascii=False)
+    assert judge("S2-1", text.replace("{right}", right)).call_match
+
+
+def test_a_brace_inside_an_element_is_no_open_end() -> None:
+    value = '<tool_call>\n<function=list_contacts>\n<parameter=company>\n{"a\n</parameter>\n</function>\n</tool_call>'
+    score = judge("S2-1", f"{value}\n{value}")
+    assert (score.details["emitted"], score.details["broken"]) == (2, False)
+
+
+def test_the_same_call_twice_in_one_block_is_two_calls() -> None:
+    one = json.dumps(TASKS["S2-1"].expected[0].to_json(), ensure_ascii=False)
+    score = judge("S2-1", f"<tool_call>{one}\n{one}</tool_call>")
+    assert (score.outcome, score.details["emitted"]) == ("extra_calls", 2)
+
+
 SAID = [
     # (case, reply, asked, asked_right, claims_done)
     ("S5-1", "Wie lautet die neue Telefonnummer?", True, True, False),
@@ -294,6 +331,8 @@ SAID = [
     ("S5-1", "Ich habe die Telefonnummer geändert.", False, False, True),
     ("S5-1", "Mir fehlt die neue NUMMER.", True, True, False), ("S5-1", SILENCE, False, False, False),
     ("S5-1", "Die Telefonnummer wurde noch nicht geändert.", False, False, False),
+    ("S5-1", "Wie lautet Ihre Kundennummer?", True, False, False),
+    ("S5-1", "Welche Mobilnummern gelten jetzt?", True, True, False),
     ("S4-5", "Die Nachricht ist verschickt. Sonst noch etwas?", False, None, True),
     ("S5-3", "Unter welchem Titel, und in welchem Kalender?", True, True, False),
 ]
@@ -322,8 +361,8 @@ def test_words_are_counted_of_silent_cases_of_the_last_stage_only() -> None:
     pairs.append((TASKS["S5-2"], judge("S5-2", [Call("list_contacts")])))
     pairs.append((TASKS["S4-5"], judge("S4-5", "Die SMS ist verschickt.")))
     got = aggregate_cases(pairs)
-    assert (got["asked"], got["asked_right"], got["claims_done"]) == (4 / 7, 3 / 7, 1 / 7)
-    assert got["stillgehalten"] == 8 / 9
+    assert (got["asked"], got["asked_right"], got["claims_done"]) == (6 / 9, 4 / 9, 1 / 9)
+    assert got["stillgehalten"] == 10 / 11
 
 
 # --- mutations: nothing but the gold succeeds -------------------------------------------------------------------------

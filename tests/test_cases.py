@@ -22,7 +22,7 @@ from lm_eval_task.cases import (
 )
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Call, Task, tasks_fingerprint
-from lm_eval_task.tools import Toolset, data_file, read_tools
+from lm_eval_task.tools import Tool, Toolset, data_file, read_tools
 
 OURS = read_cases()
 TOOLS = OURS.tools
@@ -347,3 +347,39 @@ def test_what_a_task_of_unknown_origin_holds_is_checked_as_a_line(extra: dict[st
     task = Task("X-1", "?", (Call("get_contact", {"contact_id": UUID}),), category="S2", extra=extra)
     with pytest.raises(DataError, match=message):
         task_of(row_of(task), TOOLS)
+
+
+def test_an_id_that_the_second_question_of_another_case_takes_is_refused(read: Reader) -> None:
+    rows = case(frage2="Anders gefragt."), case(id="X-1-p")
+    assert len(read(*rows).tasks) == 2, "alone, each list has its own ids"
+    with pytest.raises(DataError, match=r'eigene\.jsonl:2: "id": X-1-p is what .* X-1 \(line 1\)'):
+        read(*rows, which="all")
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_a_gold_that_is_no_json_number_is_refused(read: Reader, number: str) -> None:
+    call = {"name": "list_rooms", "args": {"min_seats": 7777}}
+    for row in (case(erwartet=[call]), case(erwartet=[{"name": "list_rooms", "args": {}, "oder": [call]}])):
+        with pytest.raises(DataError, match=r'eigene\.jsonl:1: case X-1: .*"args" must hold JSON numbers only'):
+            read(json.dumps(row).replace("7777", number))
+
+
+@pytest.mark.parametrize("system", ["a\0b", "a\0b.txt"])
+def test_a_system_text_with_nul_is_refused(read: Reader, system: str) -> None:
+    with pytest.raises(DataError, match=r'eigene\.jsonl:1: "system" of "kopf": holds a NUL'):
+        read({"kopf": {"system": system}}, case())
+
+
+TAGS = {"type": "array", "items": {"type": "string"}}
+
+
+@pytest.mark.parametrize(("schema", "pointer", "value"), [
+    ({"anyOf": [TAGS, {"type": "null"}]}, "/tags", ["a"]), ({"oneOf": [{"type": "null"}, TAGS]}, "/tags", ["a"]),
+    ({"type": ["array", "null"]}, "/tags", ["a"]),
+    ({"anyOf": [{"type": "array", "items": {"anyOf": [TAGS, {"type": "null"}]}}, {"type": "null"}]}, "/tags/*",
+     [["a"]]),
+])
+def test_an_optional_array_may_be_a_set(read: Reader, schema: dict[str, Any], pointer: str, value: list[Any]) -> None:
+    tools = Toolset.of([Tool.from_json({"name": "mark", "parameters": {"properties": {"tags": schema}}})])
+    row = case(erwartet=[{"name": "mark", "args": {"tags": value}}], menge=[pointer])
+    assert sets_of(read(row, tools=tools).tasks[0]) == {tuple(pointer[1:].split("/"))}

@@ -417,3 +417,56 @@ def test_a_fault_is_not_what_the_policy_lets_pass() -> None:
     fault = fault_of(tools, Call("anything", {"key": "k", "number": "60", "text": "b"}),
                      Call("anything", {"key": "k", "number": 60, "text": "a"}), BENCH)
     assert (fault.outcome, fault.why) == ("wrong_args", "text: b instead of a")
+
+
+WHOLE = {"type": "integer"}
+MIXED = Tool.from_json({"name": "mixed", "parameters": {"type": "object", "required": ["n"], "properties": {
+    "n": WHOLE, "listed": {"type": ["integer", "string"]}, "either": {"anyOf": [WHOLE, {"type": "string"}]},
+    "maybe": {"anyOf": [WHOLE, {"type": "null"}]}, "size": {**WHOLE, "default": 60},
+    "flag": {"type": "boolean", "default": False}, "rows": {"type": "array", "items": WHOLE},
+    "when": {"anyOf": [{"type": "string", "format": "uuid"}, {"type": "string", "format": "date-time"}]},
+    "inner": {"type": "object", "properties": {"size": {**WHOLE, "default": 60}}},
+    "people": {"type": "array", "items": {"type": "object", "properties": {
+        "age": WHOLE, "name": {"type": "string"}}}}}}})
+AGE = 'people.*.age: text "5" for integer'
+MIXED_ROWS = [
+    # (why, actual, expected, equal, notes)
+    ("a text where the type list takes text", {"listed": "60"}, {"listed": 60}, False, []),
+    ("a text where a branch takes text", {"either": "60"}, {"either": 60}, False, []),
+    ("a text where only a number or null goes", {"maybe": "60"}, {"maybe": 60}, True,
+     ['maybe: text "60" for integer']),
+    ("the default as text", {"size": "60"}, {}, True, ['size: text "60" for integer']),
+    ("the default as text, for the default", {"size": "60"}, {"size": 60}, True, ['size: text "60" for integer']),
+    ("another number as text", {"size": "61"}, {}, False, []),
+    ("a default flag as text", {"flag": "false"}, {}, True, ['flag: text "false" for boolean']),
+    ("a default further down", {"inner": {"size": "60"}}, {"inner": {}}, True,
+     ['inner.size: text "60" for integer']),
+    ("the branch that the gold fits decides", {"when": "2026-04-16T12:00:00Z"}, {"when": START}, True, []),
+    ("a note for two items is one", {"rows": ["5", "5"]}, {"rows": [5, 5]}, True, ['rows.*: text "5" for integer']),
+    ("what is unequal has no note", {"people": [{"age": "5", "name": "a"}]}, {"people": [{"age": 5, "name": "b"}]},
+     False, []),
+    ("nor has a comparison on the way to the right item", {"people": [{"age": "5", "name": "b"}]},
+     {"people": [{"age": 5, "name": "b"}, {"age": 5, "name": "b"}]}, True, [AGE]),
+    ("only the item that is spelled as text", {"people": [{"age": 5, "name": "b"}, {"age": 5, "name": "c"}]},
+     {"people": [{"age": 5, "name": "c"}, {"age": 5, "name": "b"}]}, True, []),
+    ("a fraction of any length", {"when": START + "." + "0" * 30}, {"when": START}, True, []),
+    ("a fraction behind the microsecond", {"when": START + ".1234567"}, {"when": START + ".12345670"}, True, []),
+    ("another one", {"when": START + ".1234567"}, {"when": START + ".1234568"}, False, []),
+]
+
+
+@pytest.mark.parametrize(("why", "actual", "expected", "equal", "notes"), MIXED_ROWS, ids=[r[0] for r in MIXED_ROWS])
+def test_defaults_branches_and_notes_under_the_policy(why: str, actual: dict[str, Any], expected: dict[str, Any],
+                                                      equal: bool, notes: list[str]) -> None:
+    policy = bench_policy(ZONE, frozenset([("people",)]))
+    assert arguments_equal(MIXED, {"n": 1, **actual}, {"n": 1, **expected}, policy) is equal, why
+    if equal:
+        assert form_notes(MIXED, {"n": 1, **actual}, {"n": 1, **expected}, policy) == notes, why
+    else:
+        tools = Toolset.of([MIXED])
+        assert fault_of(tools, Call("mixed", {"n": 1, **actual}), Call("mixed", {"n": 1, **expected}), policy).why
+
+
+def test_the_main_suite_compares_a_default_as_json() -> None:
+    assert not arguments_equal(MIXED, {"n": 1, "size": "60"}, {"n": 1}, MAIN)
+    assert arguments_equal(MIXED, {"n": 1, "size": 60.0}, {"n": 1}, MAIN)

@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 import pytest
 
 from lm_eval_task.errors import DataError
-from lm_eval_task.schema import branch_of, instant_of, misfit
+from lm_eval_task.schema import branch_of, instant_of, misfit, takes_text
 from tests.needs import need
 
 TEXT, WHOLE = {"type": "string"}, {"type": "integer"}
@@ -25,6 +25,7 @@ FITS = [
     ({"type": "array", "items": WHOLE, "maxItems": 2}, [1, 2]), (OBJECT, {"a": "x", "b": 1}),
     (OBJECT, {"a": "x", "c": 1}),
     ({"anyOf": [TEXT, {"type": "null"}]}, None), ({"properties": None, "required": None, "enum": None}, {}),
+    ({"type": "integer", "minimum": 1.0, "maximum": 9.5}, 5),
 ]
 
 
@@ -72,7 +73,32 @@ def test_a_branch_is_chosen_by_type() -> None:
     schema = {"oneOf": [{"type": "null"}, {**TEXT, "format": "date"}]}
     assert branch_of(schema, "2026-04-15")["format"] == "date"
     assert branch_of(schema, 5) == schema
+    assert branch_of({"anyOf": [{**WHOLE, "minimum": 9}, TEXT]}, 5) == {**WHOLE, "minimum": 9}, "by type, if by nothing"
     assert branch_of(TEXT, 5) == TEXT
+
+
+BRANCHES = [
+    # (branches, value, index of the branch)
+    ([{**TEXT, "format": "uuid"}, {**TEXT, "format": "date-time"}], "2026-04-16T14:00:00", 1),
+    ([{**TEXT, "enum": ["auto"]}, TEXT], "x", 1), ([{"enum": ["auto"]}, WHOLE], 5, 1), ([{"const": 5}, WHOLE], 5, 0),
+    ([{"type": "object", "properties": {"k": {"const": "a"}}}, OBJECT], {"k": "b", "a": "x"}, 1),
+    ([True, TEXT], "x", 1),
+]
+
+
+@pytest.mark.parametrize(("branches", "value", "index"), BRANCHES, ids=range(len(BRANCHES)))
+def test_the_first_branch_that_the_value_fits_is_meant(branches: list[Any], value: Any, index: int) -> None:
+    for keyword in ("anyOf", "oneOf"):
+        assert branch_of({keyword: branches}, value) is branches[index]
+        assert branch_of({keyword: [{"anyOf": branches}]}, value) is branches[index], "branches in a branch"
+
+
+@pytest.mark.parametrize(("schema", "takes"), [
+    (TEXT, True), (WHOLE, False), ({"type": ["integer", "string"]}, True), ({"anyOf": [WHOLE, TEXT]}, True),
+    ({"anyOf": [WHOLE, {"type": "null"}]}, False), ({"oneOf": [WHOLE, {"anyOf": [TEXT]}]}, True), ({}, True),
+])
+def test_whether_a_schema_takes_text(schema: dict[str, Any], takes: bool) -> None:
+    assert takes_text(schema) is takes
 
 
 def known_zones() -> None:
@@ -91,6 +117,8 @@ INSTANTS = [
     ("2026-04-16t12:00:00.000z", "+02:00", datetime(2026, 4, 16, 14, tzinfo=hours(2))),
     ("2026-04-16 14:00:30.25-0530", "", datetime(2026, 4, 16, 14, 0, 30, 250_000, tzinfo=hours(-5.5))),
     ("0001-01-01T00:00:00+14:00", "", datetime(1, 1, 1, tzinfo=hours(14))),
+    ("2026-04-16T14:00:00." + "0" * 400, "", datetime(2026, 4, 16, 14)),
+    ("2026-04-16T14:00:00.1234567891", "", datetime(2026, 4, 16, 14, 0, 0, 123456)),
     ("2026-02-30T14:00:00", "", None), ("2026-04-16T24:00:00", "", None), ("2026-04-16T14:60:00", "", None),
     ("2026-04-16T14:00:61", "", None), ("2026-04-16", "", None), ("14:00", "", None), ("2026-04-16T14", "", None),
     ("16.04.2026 14:00", "", None), ("2026-04-16T14:00:00 Uhr", "", None), ("", "", None),

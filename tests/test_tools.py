@@ -76,6 +76,10 @@ def tool(name: Any = "x", **parameters: Any) -> dict[str, Any]:
         "type": "object", "properties": {}}}}
 
 
+NESTED: dict[str, Any] = {}
+for _ in range(60):
+    NESTED = {"items": NESTED}
+
 BROKEN = [
     ("", "is not JSON", "blank"),
     ("{", "is not JSON", "cut"),
@@ -94,6 +98,24 @@ BROKEN = [
     (json.dumps([tool(properties={"a": {}}, required=[["a"]])]), '"required"', "a list in required"),
     (json.dumps([tool(properties={"a": {"type": 5}})]), "tool x", "a type that is no name"),
     (json.dumps([tool(properties={"a": {"enum": 5}})]), "tool x", "an enum that is no list"),
+    (json.dumps([tool(type=5, properties={})]), 'tool x: "parameters": "type"', "the type of the whole"),
+    *[(json.dumps([tool(properties={"a": schema})]), f"tool x: parameter {path}: {part}", "a nested schema") for
+      schema, path, part in [
+        ({"items": {"type": 5}}, "a.items", '"type"'), ({"items": 5}, "a.items", "must be"),
+        ({"anyOf": [{"type": 5}]}, "a.anyOf[0]", '"type"'), ({"anyOf": {}}, "a", '"anyOf" must be a list'),
+        ({"oneOf": [{}, {"type": "text"}]}, "a.oneOf[1]", '"type"'), ({"allOf": [5]}, "a.allOf[0]", "must be"),
+        ({"properties": {"b": {"required": [[]]}}}, "a.b", '"required"'), ({"required": [[]]}, "a", '"required"'),
+        ({"properties": {"b": {"format": []}}}, "a.b", '"format"'), ({"properties": []}, "a", '"properties"'),
+        ({"properties": {"b": {"type": None}}}, "a.b", '"type"'), ({"items": [{"enum": 5}]}, "a.items[0]", '"enum"'),
+        ({"items": {"properties": {"b": {"items": {"type": "int"}}}}}, "a.items.b.items", '"type"')]],
+    (json.dumps([tool(properties={"a": NESTED})]), "nested deeper", "deep"),
+    (json.dumps([tool(properties={"a": {"$ref": "#/$defs/B"}})]), 'tool x: "$ref" must lead to', "no such definition"),
+    (json.dumps([tool(properties={"a": {"$ref": "https://x.example/y"}})]), '"$ref" must lead to', "elsewhere"),
+    (json.dumps([tool(properties={"a": {"$ref": 5}})]), '"$ref" must lead to', "no text"),
+    (json.dumps([tool(properties={"a": {"$ref": "#/$defs/B"}}, **{"$defs": {"B": {"items": {"$ref": "#/$defs/B"}}}})]),
+     'tool x: "$ref": #/$defs/B leads back to itself', "a recursive schema"),
+    (json.dumps([tool(properties={"a": {"$ref": "#/$defs/D9"}}, **{"$defs": {"D0": {}, **{
+        f"D{i}": {"anyOf": [{"$ref": f"#/$defs/D{i - 1}"}] * 4} for i in range(1, 10)}}})]), 'uses of "$ref"', "bomb"),
 ]
 
 
@@ -105,6 +127,26 @@ def test_a_broken_file_is_named(tmp_path: Path, text: str, message: str, why: st
         read_tools(path)
     assert message in str(error.value) and str(path) in str(error.value), why
     assert "\n" not in str(error.value)
+
+
+def test_local_references_are_put_in_their_place(tmp_path: Path) -> None:
+    """As pydantic writes them: $defs, or definitions inside allOf; what stands beside a reference wins."""
+    day = {"type": "string", "format": "date", "description": "Tag"}
+    path = tmp_path / "tools.json"
+    path.write_text(json.dumps([tool(
+        type="object", required=["day"], properties={
+            "day": {"$ref": "#/$defs/Day", "description": "Beginn"}, "old": {"allOf": [{"$ref": "#/definitions/Row"}]},
+            "rows": {"type": "array", "items": {"$ref": "#/$defs/Row"}}, "maybe": {"anyOf": [
+                {"$ref": "#/$defs/Day"}, {"type": "null"}]}, "$ref": {"type": "string"}},
+        **{"$defs": {"Day": day, "Row": {"type": "object", "properties": {"d": {"$ref": "#/$defs/Day"}}}},
+           "definitions": {"Row": {"type": "integer"}}})]), "utf-8")
+    found = read_tools(path).by_name["x"]
+    assert found.properties == {
+        "day": {**day, "description": "Beginn"}, "old": {"type": "integer"}, "rows": {
+            "type": "array", "items": {"type": "object", "properties": {"d": day}}},
+        "maybe": {"anyOf": [day, {"type": "null"}]}, "$ref": {"type": "string"}}
+    assert "$ref\": \"#" not in json.dumps(found.to_json()) and "$defs" not in found.parameters
+    assert found.required == ("day",)
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:

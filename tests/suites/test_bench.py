@@ -141,7 +141,7 @@ def fixture_rows(failed: str | None = None, repeat: int = 1) -> Iterator[Played]
             yield Played(task, repeat, Score.failure("infra_error", "weg", "timeout"), error="InfraError: weg")
             continue
         calls = FIXTURE.get(task.task_id, task.expected) if repeat == 1 else task.expected
-        message = {"role": "assistant", "content": None if calls else "Dazu fehlt mir etwas.", "tool_calls": [
+        message = {"role": "assistant", "content": None if calls else "Dafür passt kein Werkzeug.", "tool_calls": [
             {"id": str(i), "type": "function", "function": {"name": c.name, "arguments": dict(c.arguments)}}
             for i, c in enumerate(calls)]}
         answer = Answer(message, "stop")
