@@ -1,7 +1,8 @@
 """A Hugging Face dataset folder: parquet files by split, the tools, and a card that documents them.
 
 One config holds the tasks (splits core, train, dev, test, robust, abstain; extended for rows without a split), another
-the tools. `datasets.load_dataset(FOLDER)` reads it from disk; `task_of` makes a row a Task again.
+the tools; beside the project's own tasks two more hold the test bench, in its two wordings, and the tools of that.
+`datasets.load_dataset(FOLDER)` reads it from disk; `task_of` and `case_of` make a row a Task again.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 from infranode_eval.exports.material import Exported, Material, for_measuring
 from infranode_eval.exports.packages import load
 from infranode_eval.shipped import DATA
+from lm_eval_task.cases import read_cases
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Tool
 
@@ -39,7 +41,15 @@ TOOL_COLUMNS: Mapping[str, tuple[str, str]] = {
     "description": ("string", "what the model reads, in German"),
     "parameters": ("string", "JSON: the JSON Schema of the arguments"),
 }
+CASE_COLUMNS: Mapping[str, tuple[str, str]] = {
+    "task_id": ("string", "readable, and never changes"),
+    "category": ("string", "S1 pick a tool, S2 one call, S3 several, S4 nothing fits, S5 a value is missing"),
+    "question": ("string", "what the model is asked, in German"),
+    "expected": ("string", "JSON: the right calls, a list; [] means that no call is right"),
+    "extra": ("string", "JSON: nur, oder, reihenfolge, menge, fehlt, prueft, fallen, as far as the case has them"),
+}
 ORDER = ("core", "train", "dev", "test", "extended", "robust", "abstain")
+WORDINGS = ("original", "paraphrase")
 _OWN = ("variant", "base")       # extra keys that have a column of their own
 
 
@@ -50,10 +60,36 @@ def exported(material: Material) -> Exported:
     files = {f"data/{name}.parquet": parquet([row_of(task, material) for task in tasks], TASK_COLUMNS)
              for name, tasks in parts.items()}
     files["tools/tools.parquet"] = parquet([tool_row(tool) for tool in material.tools.tools], TOOL_COLUMNS)
-    files["README.md"] = card(parts, material).encode()
+    bench = _bench(parts)
+    files |= bench
+    files["README.md"] = card(parts, material, bool(bench)).encode()
     files["LICENSE"] = _licence()
     counted = ", ".join(f"{name} {len(tasks)}" for name, tasks in parts.items())
     return Exported(files, material, (f"splits: {counted}",))
+
+
+def _bench(parts: Mapping[str, Any]) -> dict[str, bytes]:
+    """The cases of the test bench, a split for each wording, and their tools; none beside tasks of one's own."""
+    if "core" not in parts:
+        return {}
+    found = {name: read_cases(which=name) for name in WORDINGS}
+    files = {f"bench/{name}.parquet": parquet([case_row(case) for case in cases.tasks], CASE_COLUMNS)
+             for name, cases in found.items()}
+    tools = found["original"].tools.tools
+    return {**files, "bench_tools/tools.parquet": parquet([tool_row(tool) for tool in tools], TOOL_COLUMNS)}
+
+
+def case_row(case: Task) -> dict[str, Any]:
+    """One row of the bench, a value for each of CASE_COLUMNS."""
+    row = case.to_json()
+    return {"task_id": case.task_id, "category": case.category, "question": case.question,
+            "expected": _text(row["expected"]), "extra": _text(dict(case.extra))}
+
+
+def case_of(row: Mapping[str, Any]) -> Task:
+    """The case that a row was made of. Raise DataError for a row of another dataset."""
+    own = {key: row[key] for key in ("task_id", "category", "question")}
+    return Task.from_json({**own, "expected": json.loads(row["expected"]), **json.loads(row["extra"])})
 
 
 def by_split(material: Material) -> dict[str, tuple[Task, ...]]:
@@ -113,13 +149,15 @@ def parquet(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, tuple[str, 
 
 # --- the card ---------------------------------------------------------------------------------------------------------
 
-def card(parts: Mapping[str, Sequence[Task]], material: Material) -> str:
+def card(parts: Mapping[str, Sequence[Task]], material: Material, bench: bool = False) -> str:
     """README.md: the YAML header that the Hub and `load_dataset` read, then words for people."""
     text = (DATA / "exports" / "dataset_card.md").read_text("utf-8")
     sizes = "\n".join(f"| {name} | {len(tasks)} | {_PURPOSE.get(name, 'your own tasks')} |"
                       for name, tasks in parts.items())
     first = row_of(next(iter(parts.values()))[0], material)
-    return text.format(header=_header(parts), version=material.meta.get("version", "unknown"), sizes=sizes,
+    told = (DATA / "exports" / "bench_card.md").read_text("utf-8") if bench else ""
+    return text.format(header=_header(parts, bench), bench=told.format(case_columns=_documented(CASE_COLUMNS)),
+                       version=material.meta.get("version", "unknown"), sizes=sizes,
                        task_columns=_documented(TASK_COLUMNS), tool_columns=_documented(TOOL_COLUMNS),
                        example=json.dumps(first, ensure_ascii=False, indent=1))
 
@@ -133,7 +171,7 @@ def _documented(columns: Mapping[str, tuple[str, str]]) -> str:
     return "\n".join(f"| `{name}` | {dtype} | {meaning} |" for name, (dtype, meaning) in columns.items())
 
 
-def _header(parts: Mapping[str, Sequence[Task]]) -> str:
+def _header(parts: Mapping[str, Sequence[Task]], bench: bool) -> str:
     total = sum(map(len, parts.values()))
     size = "n<1K" if total < 1000 else "1K<n<10K"
     lines = ["license: apache-2.0", "language:", "- de", "task_categories:", "- text-generation", "size_categories:",
@@ -141,7 +179,13 @@ def _header(parts: Mapping[str, Sequence[Task]]) -> str:
              "- benchmark", "- german", "configs:", "- config_name: tasks", "  default: true", "  data_files:"]
     lines += [line for name in parts for line in (f"  - split: {name}", f"    path: data/{name}.parquet")]
     lines += ["- config_name: tools", "  data_files:", "  - split: tools", "    path: tools/tools.parquet"]
+    if bench:
+        lines += ["- config_name: bench", "  data_files:"]
+        lines += [line for name in WORDINGS for line in (f"  - split: {name}", f"    path: bench/{name}.parquet")]
+        lines += ["- config_name: bench_tools", "  data_files:", "  - split: tools",
+                  "    path: bench_tools/tools.parquet"]
     lines += ["dataset_info:", *_info("tasks", TASK_COLUMNS), *_info("tools", TOOL_COLUMNS)]
+    lines += [*_info("bench", CASE_COLUMNS), *_info("bench_tools", TOOL_COLUMNS)] if bench else []
     return "\n".join(lines)
 
 

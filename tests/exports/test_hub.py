@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from infranode_eval.exports import hub
-from infranode_eval.exports.material import Material
+from infranode_eval.exports.material import Material, Order, read_material
+from lm_eval_task.cases import read_cases
 from lm_eval_task.records import Call, Task
 from lm_eval_task.tools import read_tools
 from tests.exports.trial_data import SPLITS, TASKS, maker
@@ -53,6 +54,23 @@ def test_tools_are_a_config_of_their_own(folder: Path, tmp_path: Path) -> None:
     rows = need("datasets").load_dataset(str(folder), "tools", split="tools", cache_dir=str(tmp_path / "cache"))
     assert list(rows) == [{"name": t.name, "description": t.description, "parameters": json.dumps(
         t.parameters, ensure_ascii=False)} for t in read_tools().tools]
+
+
+def test_the_test_bench_is_two_configs_in_two_wordings(folder: Path, tmp_path: Path) -> None:
+    load, cache = need("datasets").load_dataset, str(tmp_path / "cache")
+    found = load(str(folder), "bench", cache_dir=cache)
+    for name in hub.WORDINGS:
+        assert tuple(map(hub.case_of, found[name])) == read_cases(which=name).tasks
+    tools = load(str(folder), "bench_tools", split="tools", cache_dir=cache)
+    assert [row["name"] for row in tools] == [tool.name for tool in read_cases().tools.tools]
+
+
+def test_beside_own_tasks_there_is_no_bench(tmp_path: Path) -> None:
+    need("datasets")
+    path = tmp_path / "own.jsonl"
+    path.write_text('{"task_id": "a", "question": "Wie warm ist es?", "expected": []}\n', "utf-8")
+    made = hub.exported(read_material(Order("hf", tmp_path / "out", path)))
+    assert "README.md" in made.files and not [name for name in made.files if name.startswith("bench")]
 
 
 def test_the_measured_difficulty_stands_in_columns(material: Make) -> None:
