@@ -6,6 +6,7 @@ Source: specification, bench, S5 (`asks`, `claims_done`).
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 READ_LIMIT = 4000   # characters; a label is not worth more time
 
@@ -52,13 +53,23 @@ _REQUEST = re.compile(
 _MISSING = re.compile(
     rf"\b(?:(?:mir|es) fehl(?:t|en)|fehl(?:t|en) mir)\b{_NO_NEED}"
     rf"|\b(?<!nichts )fehl(?:t|en)(?: noch| leider)*\W*$", re.IGNORECASE)
+# Without one of these no pattern above finds anything.
+_ASKING_WORDS = ("?", "bitte", "noch", " sie", " mir", "brauche", "bräuchte", "benötig", "welche", "wie lautet", "fehl")
 _ABILITY = re.compile(r"\b\w*(?:werkzeug|tool|funktion|zugriff|zugang|möglichkeit|berechtigung)", re.IGNORECASE)
 
 
 def asks_back(text: str) -> bool:
     """A question mark outside code and quotes, or a request without one; a closing offer alone is none."""
+    if not _holds(text, _ASKING_WORDS):
+        return False
     return any(("?" in sentence or _REQUEST.search(sentence) or _misses(sentence))
                and not _CLOSING_OFFER.search(sentence) for sentence in _sentences(text))
+
+
+def _holds(text: str, words: Sequence[str]) -> bool:
+    """Is any of these in the text, in any case? Most replies hold none, and need no look at their sentences."""
+    low = text[:READ_LIMIT].lower()
+    return any(word in low for word in words)
 
 
 def _misses(sentence: str) -> bool:
@@ -71,6 +82,7 @@ _DID = (r"(?:angelegt|gelöscht|abgesagt|gebucht|geändert|aktualisiert|eingetra
         r"|durchgeführt|vorgenommen|umgestellt|bestellt|benachrichtigt)\b")
 _ALSO_A_STATE = r"(?:gespeichert|hinterlegt|gesetzt|übernommen)\b"   # "ist hinterlegt" is no claim
 _STAYS_OPEN = r"(?!(?:\s+(?:und|oder|bzw)\s+\w+)*\s+(?:werden|wird|zu)\b)"   # "angelegt oder geändert werden soll"
+_DONE_WORDS = (*_DID[3:-3].split("|"), *_ALSO_A_STATE[3:-3].split("|"), "erledigt")
 _DONE = re.compile(
     rf"\b(?:habe|hab|wir haben|haben wir|wurden?|sind|ist)\b(?:[^,]|,(?=[0-9])){{0,300}}?\b{_DID}{_STAYS_OPEN}"
     rf"|\b(?:habe|hab|wir haben|haben wir|wurden?)\b(?:[^,]|,(?=[0-9])){{0,300}}?\b{_ALSO_A_STATE}{_STAYS_OPEN}"
@@ -83,5 +95,7 @@ def claims_done(text: str) -> bool:
 
     Questions, quoted text and subordinate clauses claim nothing.
     """
+    if not _holds(text, _DONE_WORDS):
+        return False
     return any(_DONE.search(_ASIDE.sub("", _DATE_COMMAS.sub(r"\1", sentence))) and not _NOT_DONE.search(sentence)
                for sentence in _sentences(text) if not sentence.endswith("?"))

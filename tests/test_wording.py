@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
 import time
 
 import pytest
 
+from lm_eval_task import wording
 from lm_eval_task.wording import asks_back, claims_done
 
 CLAIMS = [
@@ -101,3 +103,24 @@ def test_repetition_costs_little(text: str) -> None:
     asks_back(text * 5_000)
     claims_done(text * 5_000)
     assert time.process_time() - start < 0.5, text
+
+
+WORDS = [
+    "bitte", "noch", "sie", "mir", "brauche", "benötige", "wird", "benötigt", "welche", "wie", "lautet", "fehlt",
+    "fehlen", "nennen", "geben", "teilen", "nenne", "gib", "sage", "habe", "wurde", "ist", "gebucht", "angelegt",
+    "erledigt", "hinterlegt", "gespeichert", "nicht", ",", ".", "?", "!", "Der", "Raum", "Termin", "ich", "wir",
+    "haben", "Ich", "Wir"]
+
+
+def test_the_short_cuts_change_no_label() -> None:
+    """Seeded: a text without the words of the patterns is not looked at, and would not have had the label either."""
+    draw = random.Random(1)
+    for _ in range(20_000):
+        text = " ".join(draw.choice(WORDS) for _ in range(draw.randint(1, 9)))
+        text = text.upper() if draw.random() < 0.3 else text
+        sentences = wording._sentences(text)
+        asks = any(("?" in s or wording._REQUEST.search(s) or wording._misses(s))
+                   and not wording._CLOSING_OFFER.search(s) for s in sentences)
+        claims = any(wording._DONE.search(wording._ASIDE.sub("", wording._DATE_COMMAS.sub(r"\1", s)))
+                     and not wording._NOT_DONE.search(s) for s in sentences if not s.endswith("?"))
+        assert (asks_back(text), claims_done(text)) == (bool(asks), bool(claims)), text
