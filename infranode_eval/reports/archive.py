@@ -133,6 +133,11 @@ def _details(row: Mapping[str, Any]) -> dict[str, Any]:
 _KINDS = {int: "a whole number", bool: "true or false", list: "a list of texts"}
 
 
+def short_hash(hash_: str | None) -> str:
+    """A hash as tables and messages show it."""
+    return hash_[:12] if hash_ else "unknown"
+
+
 def counted(text: str) -> str:
     """A text that begins with a number of calls, in good English: stored reasons say "1 calls instead of 2"."""
     return f"1 call{text[len('1 calls'):]}" if text == "1 calls" or text.startswith("1 calls ") else text

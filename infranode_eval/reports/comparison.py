@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from infranode_eval.reports.archive import Row, Run
+from infranode_eval.reports.archive import Row, Run, short_hash
 from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE, setup_of
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
@@ -258,16 +258,12 @@ def _example(rows: Sequence[Row], solved: bool) -> Row:
 
 def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools", "mode", "suite")) -> list[str]:
     """What keeps two runs from being compared, in words: "mode prompt / native"."""
-    values = [{"tasks": _short(run.hashes.get("tasks")), "tools": _short(run.hashes.get("tools")),
-               "prompt": _short(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite,
+    values = [{"tasks": short_hash(run.hashes.get("tasks")), "tools": short_hash(run.hashes.get("tools")),
+               "prompt": short_hash(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite,
                "set-up": setup_of(run), "arm": run.arm or "none", "scorer version": run.scorer_version}
               for run in (first, second)]
     return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
             for name in names if values[0][name] != values[1][name]]
-
-
-def _short(hash_: str | None) -> str:
-    return hash_[:12] if hash_ else "unknown"
 
 
 def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) -> list[str]:
@@ -296,7 +292,7 @@ def tasks_of(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
     known = set_of(run, sets)
     tasks = known.tasks if known else run.tasks
     if not tasks:
-        raise DataError(f"its tasks (hash {_short(run.hashes.get('tasks'))}) are not known, so questions cannot be "
+        raise DataError(f"its tasks (hash {short_hash(run.hashes.get('tasks'))}) are not known, so questions cannot be "
                         "compared; give them with --tasks FILE, once for each version", run.path)
     return tasks
 

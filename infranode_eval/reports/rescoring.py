@@ -13,7 +13,7 @@ from typing import Any
 from infranode_eval.arms import offering_of
 from infranode_eval.arms.offer import Offering
 from infranode_eval.providers.protocol import Answer, Sampling
-from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json
+from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json, short_hash
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.results import notes_of, storable
 from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
@@ -113,12 +113,12 @@ def _module_of(run: Run) -> str:
 def _tasks_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> Mapping[str, Task]:
     """The tasks by id; raise DataError unless they and the tools are those of the run."""
     if run.hashes.get("tools") != tools.fingerprint:
-        raise DataError(f"was asked with other tools (hash {_short(run.hashes.get('tools'))}, these have "
-                        f"{_short(tools.fingerprint)}); give its tools with --tools", run.path)
+        raise DataError(f"was asked with other tools (hash {short_hash(run.hashes.get('tools'))}, these have "
+                        f"{short_hash(tools.fingerprint)}); give its tools with --tools", run.path)
     known = set_of(run, sets)
     if known is None:
-        raise DataError(f"was asked other tasks (hash {_short(run.hashes.get('tasks'))}, these sets have "
-                        f"{', '.join(_short(s.fingerprint) for s in sets) or 'none'}); give its tasks with --tasks",
+        raise DataError(f"was asked other tasks (hash {short_hash(run.hashes.get('tasks'))}, these sets have "
+                        f"{', '.join(short_hash(s.fingerprint) for s in sets) or 'none'}); give its tasks with --tasks",
                         run.path)
     missing = [row.task_id for row in run.rows if row.task_id not in known.tasks]
     if missing:
@@ -132,10 +132,6 @@ def _offering(run: Run, tools: Toolset) -> Offering | None:
         return offering_of(run.settings, tools)
     except UsageError as error:
         raise DataError(f"was made under an arm that cannot be worked out again ({error})", run.path) from None
-
-
-def _short(hash_: str | None) -> str:
-    return hash_[:12] if hash_ else "unknown"
 
 
 def _score(run: Run, row: Mapping[str, Any], old: Score, task: Task, suite: Suite, tools: Toolset,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.reports.ability import ability_interval
-from infranode_eval.reports.archive import Run
+from infranode_eval.reports.archive import Run, short_hash
 from infranode_eval.reports.comparison import differing
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.standings import interval_of, is_drawn
@@ -169,12 +169,12 @@ def seal_of(run: Run, published: str | None, files: Sequence[tuple[Path, Sequenc
             return Seal(True, f"seal holds: {path} has the published SHA-256 and is what the sealed run was asked")
         if is_published:
             return Seal(False, f"SEAL BROKEN: {path} has the published SHA-256, but the sealed run was asked other "
-                               f"tasks (hash {_short(asked)})")
+                               f"tasks (hash {short_hash(asked)})")
         if is_asked:
             return Seal(False, f"SEAL BROKEN: {path} has the tasks of the sealed run, but not the published SHA-256 "
-                               f"({_short(told)})")
-    return Seal(None, f"seal not checked: no file at hand has the published SHA-256 ({_short(told)}) or the tasks of "
-                      f"the sealed run (hash {_short(asked)}); give the sealed tasks with --tasks FILE")
+                               f"({short_hash(told)})")
+    return Seal(None, f"seal not checked: no file at hand has the published SHA-256 ({short_hash(told)}) or the tasks "
+                      f"of the sealed run (hash {short_hash(asked)}); give the sealed tasks with --tasks FILE")
 
 
 def _sha256(path: Path) -> str:
@@ -182,10 +182,6 @@ def _sha256(path: Path) -> str:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error}); check the path", path) from None
-
-
-def _short(hash_: str | None) -> str:
-    return hash_[:12] if hash_ else "unknown"
 
 
 # --- for people -------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from infranode_eval.reports.abstention_tables import abstention_tables
-from infranode_eval.reports.archive import OUTCOMES, UNKNOWN
+from infranode_eval.reports.archive import OUTCOMES, UNKNOWN, short_hash
 from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_leads
 from infranode_eval.reports.comparison import DISCORDANT
@@ -52,13 +52,9 @@ def group_of(summary: Summary) -> Group:
     dataset = summary.dataset or "unknown set"
     if summary.dataset and not summary.known:
         dataset += " (so named by the file)"
-    tasks, tools, prompt = (_short(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
+    tasks, tools, prompt = (short_hash(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
     return Group(run.suite, dataset, run.mode, setup_of(run), tasks, tools, prompt, run.scorer_version,
                  summary.task_count, summary.repeats, run.arm or "")
-
-
-def _short(hash_: str | None) -> str:
-    return hash_[:12] if hash_ else "unknown"
 
 
 SETUPS = {

@@ -104,6 +104,13 @@ class Transcript:
     answers: tuple[Answer, ...]
 
 
+def play_once(task: Task, provider: Provider, setup: Setup) -> Transcript:
+    """One request, at most one reply: nothing is executed. Raises what the provider raises."""
+    asked = setup.messages(task.question)
+    answer = provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)
+    return Transcript((*asked, answer.message), (answer,))
+
+
 class Suite(Protocol):
     """The shape of a suite module."""
 

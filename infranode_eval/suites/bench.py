@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
-from infranode_eval.providers.protocol import Provider
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import Scene, Setup, Transcript
+from infranode_eval.suites import Scene, Setup, Transcript, play_once
+from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
 from lm_eval_task.bench import aggregate_cases, score_case
@@ -30,6 +30,7 @@ OWN_SETS = True
 BASELINE = "never_calls"
 TAKES_ARMS = False
 STARTER = "starter"
+play = play_once
 
 
 def read_tools(path: str | Path | None = None) -> Toolset:
@@ -56,13 +57,6 @@ def offering(tasks: Sequence[Task], tools: Toolset) -> Offering | None:
     narrowed = {task.task_id: Offer(few, few) for task in tasks if (few := offered(task, tools)) is not tools}
     whole = Offer(tools, tools)
     return Offering(whole, lambda task_id, question: narrowed.get(task_id, whole)) if narrowed else None
-
-
-def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
-    """One request, at most one reply: nothing is executed. Raises what the provider raises."""
-    asked = setup.messages(task.question)
-    answer = provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)
-    return Transcript((*asked, answer.message), (answer,))
 
 
 def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
@@ -112,7 +106,7 @@ def summary(result: Mapping[str, Any]) -> Iterator[str]:
     yield f"{'richtig_je_schritt':<24}{_steps(rows, metrics, failed)}"
     yield f"{'schritte_je_auftrag':<24}{_plain(metrics['schritte_je_auftrag'])}"
     if failed:
-        yield f"{'answered only':<24}{COUNTS} {_per_cent(result['answered'][COUNTS])}"
+        yield f"{'answered only':<24}{COUNTS} {per_cent(result['answered'][COUNTS])}"
     yield ""
     yield from _stages(rows, together)
 
@@ -152,11 +146,11 @@ def _share(rows: Sequence[Mapping[str, Any]], holds: Callable[[Mapping[str, Any]
     if not rows:
         return "—"
     k = sum(map(holds, rows))
-    share = f"{k}/{len(rows)}{_rows_of(rows, together)} = {_per_cent(k / len(rows))} %"
+    share = f"{k}/{len(rows)}{_rows_of(rows, together)} = {per_cent(k / len(rows))} %"
     if together:
         return share
     interval = wilson(k, len(rows))
-    return f"{share} [{_per_cent(interval.low)}, {_per_cent(interval.high)}]"
+    return f"{share} [{per_cent(interval.low)}, {per_cent(interval.high)}]"
 
 
 def _rows_of(rows: Sequence[Mapping[str, Any]], together: bool) -> str:
@@ -170,20 +164,16 @@ def _all_repeats(rows: Sequence[Mapping[str, Any]], key: str, repeats: int) -> s
         return ""
     asked, solved = Counter(row["task_id"] for row in rows), Counter(r["task_id"] for r in rows if r.get(key))
     chances = [pass_hat_k(solved[case], n, repeats) for case, n in asked.items() if n == repeats]
-    return f", pass^{repeats} {_per_cent(sum(chances) / len(chances))} %"
+    return f", pass^{repeats} {per_cent(sum(chances) / len(chances))} %"
 
 
 def _steps(rows: Sequence[Mapping[str, Any]], metrics: Mapping[str, float | None], failed: int) -> str:
     """Steps of one case hang together, so they have no interval; a failed row does not say how many it had."""
-    share = f"{_per_cent(metrics['richtig_je_schritt'])} %"
+    share = f"{per_cent(metrics['richtig_je_schritt'])} %"
     among = [row for row in rows if row["category"] in _CALLED]
     if failed or not among:
         return share if among else "—"
     return f"{sum(row['hits'] for row in among)}/{sum(row['steps'] for row in among)} = {share}"
-
-
-def _per_cent(value: float | None) -> str:
-    return "—" if value is None else f"{100 * value:.1f}"
 
 
 def _plain(value: float | None) -> str:

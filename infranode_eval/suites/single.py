@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.providers.protocol import Provider
-from infranode_eval.suites import Scene, Setup, Transcript
+from infranode_eval.suites import Scene, Setup, Transcript, play_once
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
 from lm_eval_task.cases import looks_like_cases
@@ -24,6 +23,7 @@ OWN_SETS = False
 BASELINE = "bm25"
 TAKES_ARMS = True
 STARTER = None
+play = play_once
 
 
 def read_tools(path: str | Path | None = None) -> Toolset:
@@ -48,13 +48,6 @@ def scene(path: str | Path | None, tools: Toolset) -> Scene:
 
 def offering(tasks: Sequence[Task], tools: Toolset) -> None:
     """Every task sees all tools."""
-
-
-def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
-    """One request. Raises what the provider raises."""
-    asked = setup.messages(task.question)
-    answer = provider.ask(asked, setup.tools_json if setup.mode == "native" else None, setup.sampling)
-    return Transcript((*asked, answer.message), (answer,))
 
 
 def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
