@@ -21,7 +21,7 @@ from lm_eval_task.jsoncalls import (
     unfenced,
 )
 from lm_eval_task.records import Call, Reading, canonical_json
-from lm_eval_task.shapes import Parts, parts_of
+from lm_eval_task.shapes import Entry, Parts, parts_of
 from lm_eval_task.thoughts import split_thoughts
 from lm_eval_task.tools import Toolset
 
@@ -54,24 +54,36 @@ def _any_text(thoughts: Iterable[str]) -> bool:
     return any(map(str.strip, thoughts))
 
 
-def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
-    """Entries without a function object are ignored beside a complete call (specification: scoring, rule 1)."""
-    calls: list[Call] = []
-    labels: tuple[str, ...] = ()
-    recovered = False
-    unread: list[str] = []
-    for entry in parts.entries:
+class EntryCall(NamedTuple):
+    """A native entry with the call that it is (None: unreadable), and how it had to be read."""
+
+    entry: Entry
+    call: Call | None
+    name: str
+    notes: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+
+def calls_of_entries(entries: Iterable[Entry], tools: Toolset) -> Iterator[EntryCall]:
+    """Each entry with a function object, in order; any other is ignored (specification: scoring, rule 1)."""
+    for entry in entries:
         if entry.name is None:
             continue
         name = plain_name(entry.name, tools)
         arguments = read_arguments(entry.arguments)
         if arguments is None or not name:
-            unread.append(name)
-            continue
-        labels += (() if name == entry.name.strip() else ("name_affix",)) + arguments.notes + arguments.repairs
-        recovered = recovered or bool(arguments.repairs)
-        calls.append(Call(name, arguments.value))
-    return Reading(tuple(calls) if calls else None, _unique(labels), recovered, attempted=True,
+            yield EntryCall(entry, None, name)
+        else:
+            notes = (() if name == entry.name.strip() else ("name_affix",)) + arguments.notes
+            yield EntryCall(entry, Call(name, arguments.value), name, notes, arguments.repairs)
+
+
+def _read_native(parts: Parts, tools: Toolset, cut: bool) -> Reading:
+    read = list(calls_of_entries(parts.entries, tools))
+    calls = tuple(one.call for one in read if one.call is not None)
+    unread = [one.name for one in read if one.call is None]
+    labels = _unique(label for one in read for label in one.notes + one.repairs)
+    return Reading(calls or None, labels, any(one.repairs for one in read), attempted=True,
                    broken=bool(unread) or not calls, broken_name=unread[0] if unread else None, truncated=cut,
                    text=parts.text.strip(), thought=_any_text(parts.thoughts))
 

@@ -16,10 +16,14 @@ _PLAIN = frozenset(("role", "content"))
 
 
 class Entry(NamedTuple):
-    """One native call entry; arguments are an object or text. name None: no function object in it, "": no name."""
+    """One native call entry; arguments are an object or text. name None: no function object in it, "": no name.
+
+    id: what a result refers to; None where there is none.
+    """
 
     name: str | None
     arguments: Any
+    id: str | None = None
 
 
 class Parts(NamedTuple):
@@ -57,25 +61,29 @@ def parts_of(message: Mapping[str, Any]) -> Parts:
 
 
 def _openai_entry(call: Any) -> Entry:
-    return _function_entry(call.get("function") if isinstance(call, dict) else None, "arguments")
+    if not isinstance(call, dict):
+        return Entry(None, None)
+    return _function_entry(call.get("function"), "arguments", call.get("id"))
 
 
-def _function_entry(function: Any, key: str) -> Entry:
+def _function_entry(function: Any, key: str, call_id: Any = None) -> Entry:
     if not isinstance(function, dict):
         return Entry(None, None)
     name = function.get("name")
-    return Entry(name if isinstance(name, str) else "", function.get(key))
+    known = call_id if isinstance(call_id, str) and call_id else None
+    return Entry(name if isinstance(name, str) else "", function.get(key), known)
 
 
 def _read_block(block: dict[str, Any], entries: list[Entry], texts: list[str], thoughts: list[str]) -> None:
     """One content block, part or output item."""
     kind = block.get("type")
     if kind == "tool_use":
-        entries.append(_function_entry(block, "input"))
+        entries.append(_function_entry(block, "input", block.get("id")))
     elif kind == "function_call":
-        entries.append(_function_entry(block, "arguments"))
+        entries.append(_function_entry(block, "arguments", block.get("call_id")))
     elif "functionCall" in block:
-        entries.append(_function_entry(block["functionCall"], "args"))
+        function = block["functionCall"]
+        entries.append(_function_entry(function, "args", function.get("id") if isinstance(function, dict) else None))
     elif kind in ("thinking", "reasoning") or block.get("thought") is True:
         thoughts += _strings(block.get("thinking"), block.get("summary"), block.get("content"), block.get("text"))
     elif kind == "message":
