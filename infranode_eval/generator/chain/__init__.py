@@ -1,0 +1,1 @@
+"""Builds the tasks of the suite chain: templates in, checked rows out; nobody types a gold."""
