@@ -11,34 +11,50 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.protocol import Answer
 from lm_eval_task.errors import DataError, IncompleteError, UsageError
-from lm_eval_task.records import fingerprint
+from lm_eval_task.records import canonical_json, fingerprint
 
 FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One answer with what it answers. key: `request_key`; attempts: how often the request was sent."""
+    """One answer with what it answers. key: `request_key`; attempts: how often the request was sent.
+
+    seq: its number in a play of several requests, from 0; None where a play is one request. An entry without an answer
+    is a note: what a play read elsewhere (a live API) under the name `key`, so that a resumed one reads the same.
+    """
 
     task_id: str
     repeat: int
     key: str
-    answer: Answer
+    answer: Answer | None
     attempts: int = 1
+    seq: int | None = None
+    note: Any = None
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Entry:
-        return cls(row["task_id"], row["repeat"], row["key"], Answer.from_json(row["answer"]), row.get("attempts", 1))
+        if "note" in row:
+            return cls(row["task_id"], row["repeat"], row["key"], None, 0, None, row["note"])
+        return cls(row["task_id"], row["repeat"], row["key"], Answer.from_json(row["answer"]), row.get("attempts", 1),
+                   row.get("seq"))
 
     def to_json(self) -> dict[str, Any]:
-        return {"task_id": self.task_id, "repeat": self.repeat, "key": self.key, "attempts": self.attempts,
-                "answer": self.answer.to_json()}
+        value: dict[str, Any] = {"task_id": self.task_id, "repeat": self.repeat}
+        if self.answer is None:
+            return value | {"key": self.key, "note": self.note}
+        value |= {} if self.seq is None else {"seq": self.seq}
+        return value | {"key": self.key, "attempts": self.attempts, "answer": self.answer.to_json()}
 
 
 def request_key(role: str, messages: Any, tools_hash: str | None, sampling: Mapping[str, Any]) -> str:
     """What makes two requests the same: sha256 over role, messages, tools and sampling."""
+    if isinstance(messages, Conversation):   # the same text, each message of it made and hashed once
+        return messages.hashed(f"[{canonical_json(role)},[", f"],{canonical_json(tools_hash)},"
+                                                             f"{canonical_json(sampling)}]")
     return fingerprint([role, list(messages), tools_hash, sampling])
 
 
@@ -82,6 +98,7 @@ class Journal:
 
     def __init__(self, path: Path, fd: int) -> None:
         self.path = path
+        self.appended = False   # by this run
         self._fd = fd
         self._lock = threading.Lock()
 
@@ -108,6 +125,7 @@ class Journal:
         Raise IncompleteError if it does not take it (a full disk).
         """
         self._write(json_line(entry.to_json()))
+        self.appended = True
 
     def _write(self, line: bytes) -> None:
         view = memoryview(line)
@@ -167,8 +185,11 @@ def _locked(fd: int) -> bool:
 
 
 def stored_answers(entries: Iterable[Entry]) -> dict[tuple[str, int], list[Entry]]:
-    """The entries of each (task_id, repeat), in recorded order."""
+    """The entries of each (task_id, repeat), in recorded order; of a play that was started anew, its last start."""
     stored: dict[tuple[str, int], list[Entry]] = {}
     for entry in entries:
-        stored.setdefault((entry.task_id, entry.repeat), []).append(entry)
+        series = stored.setdefault((entry.task_id, entry.repeat), [])
+        if entry.seq == 0:
+            series[:] = [earlier for earlier in series if earlier.answer is None]
+        series.append(entry)
     return stored

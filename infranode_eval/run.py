@@ -178,7 +178,7 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     journal = Journal.open(claimed.journal, description.identity(), anew=plan.force and not plan.resume)
     try:
         started = now_utc()
-        runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored, fold.keep)
+        runner = Runner(suite, setup, provider, plan.limits, journal, claimed.stored, fold.keep, plan.force)
         kept = runner.run(chosen, repeats, show)
         times = {"started": started, "finished": now_utc()}
         result = fold.result(kept, runner.stop_reason, tariff_of(plan), runner.pace.to_json(), times)
@@ -186,7 +186,7 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
             write_result(out, result)
             journal.close(remove=result["complete"])
         else:
-            journal.close(remove=not kept_journal)
+            journal.close(remove=not kept_journal and not journal.appended)
     finally:
         journal.close()
     return out, result

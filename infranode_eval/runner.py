@@ -13,6 +13,7 @@ from typing import Any
 from infranode_eval.journal import Entry, Journal, request_key
 from infranode_eval.pace import Pace, Ticket
 from infranode_eval.patience import Patience
+from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.protocol import (
     Adapted,
     Answer,
@@ -26,7 +27,7 @@ from infranode_eval.providers.protocol import (
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import Setup, Suite, Transcript
 from infranode_eval.tokens import estimate
-from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, RefusedRequestError
+from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, RefusedRequestError, UsageError
 from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
@@ -58,7 +59,8 @@ class Limits:
 class Played:
     """One task after its turn. transcript: None if no answer was obtained; error: why, one line.
 
-    keys: the request key of each answer. attempts: requests sent for it, in this run and in the one resumed.
+    keys: the request key of each answer. attempts: requests sent for it, in this run and in the one resumed. unused:
+    stored answers that a play of several requests did not ask for.
     """
 
     task: Task
@@ -68,6 +70,7 @@ class Played:
     attempts: int = 0
     error: str | None = None
     keys: tuple[str, ...] = ()
+    unused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +95,21 @@ class Stopped(Exception):
     """The run ends; this task was not answered."""
 
 
+class Diverged(UsageError):
+    """A play asks something else than the stored one did: code, prompt or world have changed."""
+
+
 class Runner:
     """One run. `stop(reason)` ends it early from any thread or signal handler.
 
     stored: answers of an earlier run by (task_id, repeat); used instead of sending, and let go then. keep: what is to
-    stay of a task after its turn, so that a long run does not hold every reply.
+    stay of a task after its turn, so that a long run does not hold every reply. anew: a play of several requests that
+    differs from its stored one starts from its beginning; without it the run ends with Diverged.
     """
 
     def __init__(self, suite: Suite, setup: Setup, provider: Provider, limits: Limits, journal: Journal | None = None,
                  stored: MutableMapping[tuple[str, int], Sequence[Entry]] | None = None,
-                 keep: Callable[[Played], Any] = lambda played: played) -> None:
+                 keep: Callable[[Played], Any] = lambda played: played, anew: bool = False) -> None:
         self.suite, self.setup, self.provider, self.limits, self.journal = suite, setup, provider, limits, journal
         self.stored = {} if stored is None else stored
         self.pace = Pace(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
@@ -109,6 +117,7 @@ class Runner:
         self.stop_reason: str | None = None
         self.tools_hash = fingerprint(list(setup.tools_json))
         self._keep = keep
+        self._anew = anew
         self._watch = _ErrorWatch(limits.stop_after_errors)
         self._lock = threading.Lock()
         self._tasks: Sequence[Task] = ()
@@ -229,7 +238,12 @@ class Runner:
         Answers without a verdict (blank once the thoughts are gone) are asked for once more.
         """
         stored = self.stored.pop((task.task_id, repeat), ())
-        played = self._play_once(task, repeat, stored)
+        try:
+            played = self._play_once(task, repeat, stored)
+        except Diverged:
+            if not self._anew:
+                raise
+            played = self._play_once(task, repeat, [e for e in stored if e.answer is None])
         if played.transcript is not None and played.score.failed:
             again = self._play_once(task, repeat, ())
             played = replace(again, attempts=played.attempts + again.attempts)
@@ -246,7 +260,7 @@ class Runner:
             score = Score.failure(error.outcome, "no answer was obtained", error.sub)
         else:
             score = self.suite.score(task, transcript, self.setup)
-        played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys))
+        played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys), asker.unused)
         if asker.sent:
             self._judge_run(played)
         return played
@@ -346,24 +360,50 @@ class Asker:
         self.keys: list[str] = []
         self._runner, self._provider, self._task_id, self._repeat = runner, provider, task_id, repeat
         self._stored = list(stored)
+        self._replays = runner.suite.REPLAYS
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         """As Provider.ask, over several attempts. Raise Stopped when the run ends meanwhile."""
         sampling = sampling.of_repeat(self._repeat)
         key = "" if self._runner.journal is None and not self._stored else self._key(messages, tools, sampling)
-        entry = next((e for e in self._stored if e.key == key), None)
+        entry = self._stored_entry(key)
         if entry is not None:
             self._stored.remove(entry)
             self.attempts += entry.attempts
         else:
             before = self.attempts
             answer = self._obtained(messages, tools, sampling)
-            entry = Entry(self._task_id, self._repeat, key, answer, self.attempts - before)
+            entry = Entry(self._task_id, self._repeat, key, answer, self.attempts - before,
+                          len(self.keys) if self._replays else None)
             if self._runner.journal is not None:
                 self._runner.journal.append(entry)
         if key:
             self.keys.append(key)
         return entry.answer
+
+    def _stored_entry(self, key: str) -> Entry | None:
+        """The stored answer; in a play of several requests the next one, which must answer this very request."""
+        if not self._replays:
+            return next((e for e in self._stored if e.key == key), None)
+        entry = next((e for e in self._stored if e.answer is not None), None)
+        if entry is not None and entry.key != key:
+            raise Diverged(f"task {self._task_id}: request {len(self.keys) + 1} is not the one whose answer is stored, "
+                           "so code, prompt or world have changed since; --resume --force starts that task anew")
+        return entry
+
+    def noted(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, a JSON value; in a resumed play what it gave before."""
+        entry = next((e for e in self._stored if e.answer is None and e.key == name), None)
+        if entry is None:
+            entry = Entry(self._task_id, self._repeat, name, None, 0, None, make())
+            if self._runner.journal is not None:
+                self._runner.journal.append(entry)
+        return entry.note
+
+    @property
+    def unused(self) -> int:
+        """Stored answers that nobody asked for."""
+        return sum(e.answer is not None for e in self._stored) if self._replays else 0
 
     def close(self) -> None:
         pass
@@ -421,7 +461,8 @@ class Asker:
 
 def estimated_tokens(messages: Messages, tools: Tools | None) -> int:
     """What a request may cost of a token limit, by the length of its text; the pace learns how far that is off."""
-    return estimate(str(messages)) + (estimate(str(tools)) if tools else 0)
+    told = messages if isinstance(messages, Conversation) else Conversation(messages)
+    return sum(told.made("tokens", lambda message: estimate(str(message)))) + (estimate(str(tools)) if tools else 0)
 
 
 def billed_tokens(answer: Answer) -> int | None:

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.providers import adaptation
-from infranode_eval.providers.protocol import Messages, Tools
+from infranode_eval.providers.protocol import Tools
 from infranode_eval.providers.strict_json import decoded
-from infranode_eval.providers.wire import Asked, Read, full_url, object_or, text_of
+from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError
 
 NAME = "anthropic"
@@ -19,6 +19,8 @@ HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
                   "model_context_window_exceeded": "length", "refusal": "content_filter"}
+MESSAGES = "messages"
+TURN = "content"
 _CHOICES = {"auto": "auto", "required": "any", "none": "none"}
 
 
@@ -32,8 +34,7 @@ def key_headers(api_key: str) -> dict[str, str]:
 
 def body_of(asked: Asked) -> dict[str, Any]:
     system = "\n\n".join(text_of(m["content"]) for m in asked.messages if m["role"] == "system")
-    body: dict[str, Any] = {"model": asked.model, "max_tokens": asked.sampling.max_tokens,
-                            "messages": _turns(asked.messages)}
+    body: dict[str, Any] = {"model": asked.model, "max_tokens": asked.sampling.max_tokens, MESSAGES: []}
     if system:
         body["system"] = system
     if adaptation.TEMPERATURE not in asked.without:
@@ -51,19 +52,11 @@ def _tools(tools: Tools) -> list[dict[str, Any]]:
             for f in (tool["function"] for tool in tools)]
 
 
-def _turns(messages: Messages) -> list[dict[str, Any]]:
-    """Chat messages as turns, user and assistant alternating: neighbours of one role become one turn."""
-    turns: list[dict[str, Any]] = []
-    for message in messages:
-        if message["role"] == "system":
-            continue
-        role = "assistant" if message["role"] == "assistant" else "user"
-        blocks = list(_blocks(message))
-        if turns and turns[-1]["role"] == role:
-            turns[-1]["content"] += blocks
-        elif blocks:
-            turns.append({"role": role, "content": blocks})
-    return turns
+def piece_of(message: Mapping[str, Any]) -> Piece | None:
+    """User and assistant alternate: neighbours of one role become one turn, results of tools belong to the user."""
+    if message["role"] == "system":
+        return None
+    return Piece("assistant" if message["role"] == "assistant" else "user", tuple(_blocks(message)))
 
 
 def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

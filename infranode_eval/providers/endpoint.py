@@ -10,13 +10,14 @@ from urllib.parse import parse_qsl, urlsplit
 
 from infranode_eval.providers.adaptation import SEED, Adaptation, deviations
 from infranode_eval.providers.connections import Connections, Response
+from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.event_stream import values_of
 from infranode_eval.providers.failures import error_text, failure_in_body, failure_of
 from infranode_eval.providers.masking import MASK, Mask
 from infranode_eval.providers.protocol import Adapted, Answer, Messages, Preview, ProviderOptions, Sampling, Tools
 from infranode_eval.providers.proxies import proxy_for
 from infranode_eval.providers.strict_json import decoded
-from infranode_eval.providers.wire import PORTS, Asked, Wire
+from infranode_eval.providers.wire import PORTS, Asked, Wire, messages_json
 from lm_eval_task.errors import EmptyReplyError, InfraError, ProviderError, RefusedRequestError, UsageError
 
 # Servers that decode strictly answer with an error where the model's call cannot be read: llama.cpp with status 500,
@@ -53,9 +54,8 @@ class Endpoint:
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         asked = self._asked(messages, tools, sampling)
-        data = json.dumps(self._body(asked), ensure_ascii=False, separators=(",", ":"))
         try:
-            response = self._connections.post(self._path, data.encode("utf-8", "backslashreplace"), self._headers)
+            response = self._connections.post(self._path, self._data(asked), self._headers)
             return self._answer(response._replace(body=self._mask.data(response.body)), asked)
         except ProviderError as error:
             error.args = (self._mask.text(str(error)),)   # an address in a header may hold a secret, too
@@ -67,7 +67,7 @@ class Endpoint:
     def preview(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Preview:
         """What `ask` would send; the key's header is there, its value is not."""
         shown = {name: MASK if self._is_secret(name) else value for name, value in self._headers.items()}
-        body = self._mask.text(json.dumps(self._body(self._asked(messages, tools, sampling))))
+        body = self._mask.text(self._data(self._asked(messages, tools, sampling)).decode("utf-8"))
         return Preview(self._mask.text(self._url), shown, json.loads(body))
 
     def _is_secret(self, name: str) -> bool:
@@ -76,11 +76,21 @@ class Endpoint:
 
     def _asked(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Asked:
         options = self._options
-        return Asked(options.model, messages, tools, sampling, options.tool_choice, options.parallel,
-                     self._adaptation.learned)
+        return Asked(options.model, messages, tools, sampling, sampling.tool_choice or options.tool_choice,
+                     options.parallel, self._adaptation.learned)
 
-    def _body(self, asked: Asked) -> dict[str, Any]:
-        return merged(self._wire.body_of(asked), self._options.extra_body)
+    def _data(self, asked: Asked) -> bytes:
+        """The body. Each message of a conversation is encoded once, however often it is sent."""
+        body = merged(self._wire.body_of(asked), self._options.extra_body)
+        body[self._wire.MESSAGES] = _HERE
+        messages = asked.messages if isinstance(asked.messages, Conversation) else Conversation(asked.messages)
+        pieces = filter(None, messages.made(self._wire.NAME, self._piece_json))
+        head, _, tail = _json(body).partition(f'"{_HERE}"')
+        return f"{head}{messages_json(pieces, self._wire.TURN)}{tail}".encode("utf-8", "backslashreplace")
+
+    def _piece_json(self, message: Mapping[str, Any]) -> tuple[str, str] | None:
+        piece = self._wire.piece_of(message)
+        return None if piece is None else (piece.role, ",".join(map(_json, piece.values)))
 
     def _answer(self, response: Response, asked: Asked) -> Answer:
         """Read a response. Raise a ProviderError if it holds no answer."""
@@ -123,6 +133,13 @@ class Endpoint:
         if self._adaptation.learn(failure, error, asked.without | unsent):
             raise Adapted(str(failure), status=response.status)
         raise failure
+
+
+_HERE = "messages-8d1f6c52e0b94a7e"    # where the messages go in an encoded body; a name that nobody sends
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _content(response: Response) -> str:

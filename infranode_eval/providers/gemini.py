@@ -7,10 +7,10 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from infranode_eval.providers import adaptation
+from infranode_eval.providers.echo import OWN_ID
 from infranode_eval.providers.gemini_schema import schema_of
-from infranode_eval.providers.protocol import Messages
 from infranode_eval.providers.strict_json import decoded
-from infranode_eval.providers.wire import Asked, Read, full_url, object_or, text_of
+from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError, RefusedRequestError
 
 NAME = "gemini"
@@ -23,6 +23,8 @@ _FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT
             "IMAGE_PROHIBITED_CONTENT", "MODEL_ARMOR")
 FINISH_REASONS = {"STOP": "stop", "MAX_TOKENS": "length", "UNEXPECTED_TOOL_CALL": "malformed_tool_call",
                   **dict.fromkeys(_FILTERS, "content_filter")}
+MESSAGES = "contents"
+TURN = "parts"
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
@@ -43,7 +45,7 @@ def body_of(asked: Asked) -> dict[str, Any]:
         config["temperature"] = asked.sampling.temperature
     if asked.sampling.seed is not None and adaptation.SEED not in asked.without:
         config["seed"] = asked.sampling.seed
-    body: dict[str, Any] = {"contents": _contents(asked.messages), "generationConfig": config}
+    body: dict[str, Any] = {MESSAGES: [], "generationConfig": config}
     system = [{"text": text_of(m["content"])} for m in asked.messages if m["role"] == "system"]
     if system:
         body["systemInstruction"] = {"parts": system}
@@ -62,40 +64,35 @@ def _declaration(tool: Mapping[str, Any]) -> dict[str, Any]:
     return declared
 
 
-def _contents(messages: Messages) -> list[dict[str, Any]]:
-    """Chat messages as contents, user and model alternating: neighbours of one role become one."""
-    contents: list[dict[str, Any]] = []
-    names: dict[str, str] = {}
-    for message in messages:
-        if message["role"] == "system":
-            continue
-        for call in message.get("tool_calls") or ():
-            names[call["id"]] = call["function"]["name"]
-        role = "model" if message["role"] in ("assistant", "model") else "user"
-        parts = list(_parts(message, names))
-        if contents and contents[-1]["role"] == role:
-            contents[-1]["parts"] += parts
-        elif parts:
-            contents.append({"role": role, "parts": parts})
-    return contents
+def piece_of(message: Mapping[str, Any]) -> Piece | None:
+    """User and model alternate: neighbours of one role become one content, results of tools belong to the user."""
+    if message["role"] == "system":
+        return None
+    return Piece("model" if message["role"] in ("assistant", "model") else "user", tuple(_parts(message)))
 
 
-def _parts(message: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """A reply of this API goes back as it came (signatures of thoughts included)."""
+def _parts(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """A reply of this API goes back as it came (signatures of thoughts included).
+
+    A result names its tool, and the call's id where the API gave one: older versions know none.
+    """
     if isinstance(message.get("parts"), list):
         yield from message["parts"]
         return
     text = text_of(message.get("content"))
     if message["role"] == "tool":
-        name = message.get("name") or names.get(message["tool_call_id"]) or message["tool_call_id"]
         result = decoded(text)
-        yield {"functionResponse": {"name": name, "response": result if isinstance(result, dict) else {"result": text}}}
+        call_id = message["tool_call_id"]
+        answer = {"name": message.get("name") or call_id,
+                  "response": result if isinstance(result, dict) else {"result": text}}
+        yield {"functionResponse": answer if OWN_ID.fullmatch(call_id) else answer | {"id": call_id}}
     elif text:
         yield {"text": text}
     for call in message.get("tool_calls") or ():
         arguments = call["function"]["arguments"]
-        yield {"functionCall": {"name": call["function"]["name"],
-                                "args": object_or(decoded(arguments) if isinstance(arguments, str) else arguments)}}
+        called = {"name": call["function"]["name"],
+                  "args": object_or(decoded(arguments) if isinstance(arguments, str) else arguments)}
+        yield {"functionCall": called if OWN_ID.fullmatch(call["id"]) else called | {"id": call["id"]}}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.event_stream import completion_of
 from infranode_eval.providers.failures import failure_in_body
-from infranode_eval.providers.wire import Asked, Read, full_url
+from infranode_eval.providers.wire import Asked, Piece, Read, full_url
 from lm_eval_task.errors import InfraError
 
 NAME = "openai"
@@ -20,6 +20,8 @@ ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",
                   "MAX_TOKENS": "length", "max_output_tokens": "length", "eos": "stop", "end_turn": "stop",
                   "STOP": "stop", "SAFETY": "content_filter"}
+MESSAGES = "messages"
+TURN = None
 
 
 def url_of(base_url: str, model: str) -> str:
@@ -32,7 +34,7 @@ def key_headers(api_key: str) -> dict[str, str]:
 
 def body_of(asked: Asked) -> dict[str, Any]:
     limit = "max_completion_tokens" if adaptation.MAX_COMPLETION_TOKENS in asked.without else "max_tokens"
-    body: dict[str, Any] = {"model": asked.model, "messages": list(asked.messages)}
+    body: dict[str, Any] = {"model": asked.model, MESSAGES: []}
     if adaptation.TEMPERATURE not in asked.without:
         body["temperature"] = asked.sampling.temperature
     body[limit] = asked.sampling.max_tokens
@@ -46,6 +48,10 @@ def body_of(asked: Asked) -> dict[str, Any]:
     if asked.parallel is not None and adaptation.PARALLEL not in asked.without:
         body["parallel_tool_calls"] = asked.parallel
     return body
+
+
+def piece_of(message: Mapping[str, Any]) -> Piece:
+    return Piece(message["role"], (message,))
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

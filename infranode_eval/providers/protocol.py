@@ -16,15 +16,20 @@ Tools = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """What is asked of the sampler. `max_tokens` bounds one reply; seed: None leaves it to the endpoint."""
+    """What is asked of the sampler. `max_tokens` bounds one reply; seed: None leaves it to the endpoint.
+
+    tool_choice: of a single request that differs from the run's, "none" where no call is to follow.
+    """
 
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
+    tool_choice: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         value: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        return value if self.seed is None else value | {"seed": self.seed}
+        value |= {} if self.seed is None else {"seed": self.seed}
+        return value if self.tool_choice is None else value | {"tool_choice": self.tool_choice}
 
     def of_repeat(self, repeat: int) -> Sampling:
         """Repeat 1 has the seed itself, repeat 2 the next one: equal seeds would give one reply many times."""

@@ -8,8 +8,8 @@ from typing import Any
 
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.failures import failure_in_body
-from infranode_eval.providers.protocol import Messages, Tools
-from infranode_eval.providers.wire import Asked, Read, full_url, object_or, text_of
+from infranode_eval.providers.protocol import Tools
+from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError
 
 NAME = "responses"
@@ -19,6 +19,8 @@ TAKES_SEED = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "max_tokens": "length"}
+MESSAGES = "input"
+TURN = None
 
 
 def url_of(base_url: str, model: str) -> str:
@@ -30,7 +32,7 @@ def key_headers(api_key: str) -> dict[str, str]:
 
 
 def body_of(asked: Asked) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": asked.model, "input": list(_items(asked.messages)),
+    body: dict[str, Any] = {"model": asked.model, MESSAGES: [],
                             "max_output_tokens": asked.sampling.max_tokens}
     if adaptation.TEMPERATURE not in asked.without:
         body["temperature"] = asked.sampling.temperature
@@ -47,21 +49,24 @@ def _flat(tools: Tools) -> list[dict[str, Any]]:
     return [{"type": "function", **tool["function"], "strict": False} for tool in tools]
 
 
-def _items(messages: Messages) -> Iterator[dict[str, Any]]:
-    """Chat messages as input items; a reply of this API goes back item by item, as it came."""
-    for message in messages:
-        if message["role"] == "tool":
-            yield {"type": "function_call_output", "call_id": message["tool_call_id"],
-                   "output": text_of(message["content"])}
-        elif isinstance(message.get("output"), list):
-            yield from message["output"]
-        else:
-            if text := text_of(message.get("content")):
-                yield {"role": message["role"], "content": text}
-            for call in message.get("tool_calls") or ():
-                arguments = call["function"]["arguments"]
-                yield {"type": "function_call", "call_id": call["id"], "name": call["function"]["name"],
-                       "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
+def piece_of(message: Mapping[str, Any]) -> Piece:
+    """Input items; a reply of this API goes back item by item, as it came."""
+    return Piece(message["role"], tuple(_items(message)))
+
+
+def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    if message["role"] == "tool":
+        yield {"type": "function_call_output", "call_id": message["tool_call_id"],
+               "output": text_of(message["content"])}
+    elif isinstance(message.get("output"), list):
+        yield from message["output"]
+    else:
+        if text := text_of(message.get("content")):
+            yield {"role": message["role"], "content": text}
+        for call in message.get("tool_calls") or ():
+            arguments = call["function"]["arguments"]
+            yield {"type": "function_call", "call_id": call["id"], "name": call["function"]["name"],
+                   "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

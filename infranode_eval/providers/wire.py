@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
 from infranode_eval.providers.protocol import Messages, Sampling, Tools
@@ -17,7 +17,10 @@ _VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*(?:/|\Z)")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request before it takes a vendor's form. without: what the endpoint was found to refuse (adaptation.py)."""
+    """One request before it takes a vendor's form. without: what the endpoint was found to refuse (adaptation.py).
+
+    tool_choice: of this request: what the sampling says of it, else what the options say.
+    """
 
     model: str
     messages: Messages
@@ -39,6 +42,29 @@ class Read:
     explained: str | None = None
 
 
+class Piece(NamedTuple):
+    """A chat message in a vendor's words: whose turn it belongs to, and its items or parts."""
+
+    role: str
+    values: Sequence[Any]
+
+
+def messages_json(pieces: Iterable[tuple[str, str]], turn: str | None) -> str:
+    """The list of messages as JSON text. pieces: (role, the values as JSON with commas between them, "" for none).
+
+    turn: None, all values in one list; else neighbours of one role become one turn, with its values under that key.
+    """
+    if turn is None:
+        return f"[{','.join(text for _, text in pieces if text)}]"
+    turns: list[tuple[str, list[str]]] = []
+    for role, text in pieces:
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend([text] if text else [])
+        elif text:
+            turns.append((role, [text]))
+    return "[" + ",".join(f'{{"role":"{role}","{turn}":[{",".join(texts)}]}}' for role, texts in turns) + "]"
+
+
 class Wire(Protocol):
     """One vendor's API, as a module."""
 
@@ -49,12 +75,20 @@ class Wire(Protocol):
     ADAPTS: frozenset[str]           # names in adaptation.py
     HEADERS: Mapping[str, str]       # sent with every request beside the key
     FINISH_REASONS: Mapping[str, str]   # the vendor's words → OpenAI's; others are kept
+    MESSAGES: str                    # where a body holds the messages
+    TURN: str | None                 # where a turn holds its parts; None: messages stand in a flat list
 
     def url_of(self, base_url: str, model: str) -> str: ...
 
     def key_headers(self, api_key: str) -> dict[str, str]: ...
 
-    def body_of(self, asked: Asked) -> dict[str, Any]: ...
+    def body_of(self, asked: Asked) -> dict[str, Any]:
+        """Everything but the messages, which `Endpoint` puts in under `MESSAGES`."""
+        ...
+
+    def piece_of(self, message: Mapping[str, Any]) -> Piece | None:
+        """What one chat message is in the vendor's words; None for one that stands elsewhere in the body."""
+        ...
 
     def joined(self, values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:
         """The body that the events of a stream add up to. Raise InfraError for a stream without its end."""

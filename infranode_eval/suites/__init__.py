@@ -121,6 +121,7 @@ class Suite(Protocol):
     BASELINE: str           # the program that is asked where no model is named
     TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
     STARTER: str | None     # what --init writes: a folder of the package's data
+    REPLAYS: bool           # a play is several requests: stored answers are given in order, each to its own request
 
     def read_tools(self, path: str | Path | None) -> Toolset:
         """The tools of a file, without a path the suite's own. Raise DataError."""

@@ -30,6 +30,7 @@ OWN_SETS = True
 BASELINE = "never_calls"
 TAKES_ARMS = False
 STARTER = "starter"
+REPLAYS = False
 play = play_once
 
 

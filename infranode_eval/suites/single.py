@@ -23,6 +23,7 @@ OWN_SETS = False
 BASELINE = "bm25"
 TAKES_ARMS = True
 STARTER = None
+REPLAYS = False
 play = play_once
 
 

@@ -164,7 +164,7 @@ CONVERSATION = [
     *ASKED,
     {"role": "assistant", "content": None, "tool_calls": [
         {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": '{"slug": "koeln"}'}}]},
-    {"role": "tool", "tool_call_id": "c1", "content": '{"temperatur": 3}'},
+    {"role": "tool", "tool_call_id": "c1", "name": "weather", "content": '{"temperatur": 3}'},
     {"role": "user", "content": "Und morgen?"},
 ]
 CONTINUED = {
@@ -176,8 +176,9 @@ CONTINUED = {
                                      {"type": "text", "text": "Und morgen?"}]}]),
     "gemini": ("contents", [
         {"role": "user", "parts": [{"text": "Wetter in Köln?"}]},
-        {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {"slug": "koeln"}}}]},
-        {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"temperatur": 3}}},
+        {"role": "model", "parts": [{"functionCall": {"name": "weather", "args": {"slug": "koeln"}, "id": "c1"}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "weather", "response": {"temperatur": 3},
+                                                         "id": "c1"}},
                                    {"text": "Und morgen?"}]}]),
     "responses": ("input", [
         {"role": "system", "content": "Rufe Werkzeuge auf."}, {"role": "user", "content": "Wetter in Köln?"},
