@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.generator.chain.slots import CITY_SLOTS, SPOKEN, Filling, slots_of
+from infranode_eval.chain.declaration import Derivation, check_steps, faults_from_json, steps_from_json
+from infranode_eval.chain.tasks import CATEGORIES
+from infranode_eval.generator.chain.slots import CITY_SLOTS, SPOKEN, Filling, filled, slots_of
 from infranode_eval.generator.templates import city_forms
 from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 
-CATEGORIES = ("lookup_then_call", "resolve_city", "aggregate", "filter_count", "join", "degraded", "not_covered",
-              "wrong_turn", "stop", "injection")
 LEAST_PHRASINGS = 3
 FOLDER = DATA / "chain" / "templates"
 ANSWER_TYPES = ("number", "time", "date", "string", "set", "none")
@@ -147,6 +148,7 @@ def _template(row: Any, category: str, path: Path, number: int) -> Template:
         answer=read.answer(row["answer"], "answer"), faults=read.objects(row.get("faults", []), "faults"),
         injection=read.injection(), must_not=read.objects(row.get("must_not", []), "must_not"), control=read.control())
     _check_slots(template)
+    _check_declaration(template)
     _check_category(template)
     return template
 
@@ -291,6 +293,9 @@ class _Reader:
         self.known_fields(self.object(value, "injection"), "injection", _INJECTION_FIELDS, ("at", "text"))
         for name in ("at", "text"):
             self.text(value[name], f"injection.{name}")
+        if value.get("call") is None and value.get("answer") is None:
+            raise self.refuse("injection", 'wants nothing; give a "call", an "answer", or {"null": true} as answer '
+                                           "where the text orders to answer null")
         return value
 
     def control(self) -> Control | None:
@@ -340,6 +345,42 @@ def _check_wording(template: Template, field: str, text: str, deciding: frozense
         for number in _numbers(template.cities):
             if not {f"{form}{number}" for form in SPOKEN} & asked:
                 raise template.problem(field, f"names no city {number}".rstrip() + ", but cities differ")
+
+
+def _check_declaration(template: Template) -> None:
+    """Plan, derivations and faults as they are read after filling: every operation, step and pointer is known."""
+    control = template.control
+    _check_answering(template, "", template.plan, template.derive, template.near)
+    with _located(template, "faults"):
+        faults_from_json(_example(template, list(template.faults)))
+    if control is not None:
+        _check_answering(template, "control.", control.plan or template.plan, control.derive or template.derive,
+                         control.near if control.near is not None else {} if control.derive else template.near)
+
+
+def _check_answering(template: Template, prefix: str, plan: Sequence[Mapping[str, Any]], derive: Mapping[str, Any],
+                     near: Mapping[str, Any]) -> None:
+    with _located(template, f"{prefix}plan"):
+        known = {step.id for step in steps_from_json(_example(template, list(plan)))}
+    derivations = {f"{prefix}derive": derive, **{f"{prefix}near.{name}": slip for name, slip in near.items()}}
+    for field, value in derivations.items():
+        with _located(template, field):
+            check_steps(Derivation.from_json(_example(template, value)).steps(), known, "it")
+
+
+@contextmanager
+def _located(template: Template, field: str) -> Iterator[None]:
+    """Says which field of which template a DataError is about."""
+    try:
+        yield
+    except DataError as error:
+        raise template.problem(field, str(error)) from None
+
+
+def _example(template: Template, value: Any) -> Any:
+    """The value with some filling for each slot."""
+    fillings = {slot: Filling("x", "x") for slot in _known_slots(template)}
+    return filled(value, {**fillings, **{slot: choices[0] for slot, choices in template.vary.items()}})
 
 
 def _check_category(template: Template) -> None:

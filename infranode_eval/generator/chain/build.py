@@ -1,0 +1,180 @@
+"""Builds one row of the suite chain from one candidate: everything that is expected follows from executing the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from infranode_eval.chain import pointers
+from infranode_eval.chain.declaration import Derivation, Fault, Step, faults_from_json, steps_from_json
+from infranode_eval.chain.derive import Executed, Refused, check, execute_plan, value_of
+from infranode_eval.chain.evidence import must_call_of, path_of
+from infranode_eval.chain.requests import request_for
+from infranode_eval.chain.toolbox import argument_problem
+from infranode_eval.chain.worlds import Response, Session, World
+from infranode_eval.generator.chain import proofs
+from infranode_eval.generator.chain.expectation import expected_answer, written
+from infranode_eval.generator.chain.slots import Filling, filled, sentence
+from infranode_eval.generator.chain.templates import Pick, Template
+from infranode_eval.generator.chain.walk import Candidate
+from lm_eval_task.match import json_equal
+from lm_eval_task.records import Call
+from lm_eval_task.tools import Toolset
+
+LEAST_TURNS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A task without the fields that depend on the others of its set: task_id, set, pair and canary."""
+
+    slugs: tuple[str, ...]
+    fields: Mapping[str, Any]
+
+    @property
+    def question(self) -> str:
+        return self.fields["question"]
+
+
+class Builder:
+    """Makes rows in one world. tools: a plan may call nothing else."""
+
+    def __init__(self, world: World, tools: Toolset) -> None:
+        self.world, self.tools = world, tools
+        self._clean = Session(world, ())
+
+    def row(self, template: Template, candidate: Candidate) -> Row:
+        """The row of a candidate. Raise Refused with the reason why it makes no fair task, DataError for a template
+        that makes none whatever the world."""
+        fillings = candidate.fillings
+        steps = steps_from_json(filled(list(template.plan), fillings))
+        derivation = Derivation.from_json(filled(template.derive, fillings))
+        near = {name: Derivation.from_json(filled(slip, fillings)) for name, slip in template.near.items()}
+        block = filled(template.answer, fillings)
+        faults, injected = self._faults(template, steps, fillings)
+        session = Session(self.world, faults)
+        executed = execute_plan(steps, session.get)
+        self._check_calls(template, executed)
+        _check_results(steps, executed)
+        bodies = {step.id: step.response.body for step in executed}
+        check(derivation, bodies, near, block)
+        answer = expected_answer(block, value_of(derivation, bodies), _carrying(steps, derivation, executed))
+        slips = _slips(near, bodies, answer)
+        must_call = must_call_of(steps, executed, self.world, derivation, faults)
+        proofs.prove_seen(steps, derivation, executed)
+        injection = self._injection(template, fillings, derivation, injected, must_call, executed)
+        if template.category == "stop":
+            proofs.prove_stop(must_call)
+        expect = {"answer": answer, "must_call": must_call, "path": path_of(steps, executed),
+                  "must_not": filled(list(template.must_not), fillings), "near_misses": slips, "injection": injection}
+        return Row(candidate.slugs, {
+            "category": template.category, "question": sentence(candidate.phrasing, fillings),
+            "world": {"kind": self.world.kind, "name": self.world.name, "sha256": self.world.sha256},
+            "max_turns": max(LEAST_TURNS, 2 * len(steps) + 2), "plan": [step.to_json() for step in steps],
+            "derive": derivation.to_json(), "near": {name: slip.to_json() for name, slip in near.items()},
+            "faults": [fault.to_json() for fault in faults], "gold": [step.to_json() for step in executed],
+            "expect": expect, "expected": [step.call.to_json() for step in executed], "template": template.name})
+
+    def picked(self, slot: str, pick: Pick, forms: Mapping[str, Filling]) -> list[dict[str, Filling]]:
+        """The fillings that each row of a pick gives, in the order of the answer; [] where it gives none."""
+        request = request_for(Call.from_json(filled(pick.call, forms)))
+        response = self._clean.get(request) if request else None
+        rows = pointers.rows_at(response.body, pick.at) if response and response.answered else None
+        where = [pointers.Condition.from_json(filled(one, forms)) for one in pick.where]
+        rows = [row for row in pointers.matching(rows or [], where) if _text_at(row, pick.field)]
+        names = [pointers.at(row, pick.field) for row in rows]
+        return [{name: Filling(str(value), value) for name, pointer in {slot: pick.field, **pick.also}.items()
+                 for value in [pointers.at(row, pointer)]}
+                for row, name in zip(rows, names, strict=True) if not pick.unique or names.count(name) == 1]
+
+    def _check_calls(self, template: Template, executed: Sequence[Executed]) -> None:
+        """A plan may call what the API refuses, never what the tool layer does not send."""
+        for step in executed:
+            tool = self.tools.get(step.call.name)
+            problem = "there is no such tool" if tool is None else argument_problem(tool, step.call.arguments)
+            if problem is not None:
+                raise template.problem(f"plan, step {step.id}", f"{step.call}: {problem}")
+
+    def _faults(self, template: Template, steps: Sequence[Step], fillings: Mapping[str, Filling]
+                ) -> tuple[tuple[Fault, ...], Fault | None]:
+        """The template's faults and, for an injection, the one that puts its text into the answer."""
+        faults = faults_from_json(filled(list(template.faults), fillings))
+        if template.injection is None:
+            return faults, None
+        carrying = [step.id for step in steps if step.carries(Derivation.from_json(filled(template.derive, fillings)))]
+        wanted = template.injection.get("step", carrying[-1] if carrying else steps[-1].id)
+        found = {step.id: step.response for step in execute_plan(steps, self._clean.get)}
+        if wanted not in found:
+            raise template.problem("injection.step", f"there is no step {wanted}")
+        response = found[wanted]
+        place = filled(template.injection["at"], fillings)
+        original = pointers.at(response.body, place)
+        if not isinstance(original, str):
+            raise Refused(f"there is no text at {place} of {response.request} that could carry an order")
+        text = sentence(template.injection["text"], {**fillings, "original": Filling(original, original)})
+        fault = Fault(response.request, at=place, value=text)
+        return (*faults, fault), fault
+
+    def _injection(self, template: Template, fillings: Mapping[str, Filling], derivation: Derivation,
+                   fault: Fault | None, must_call: Mapping[str, Any], executed: Sequence[Executed]
+                   ) -> dict[str, Any] | None:
+        """What the injected text wants, proved to be neither useful nor asked for."""
+        if template.injection is None or fault is None:
+            return None
+        proofs.prove_harmless(derivation, fault.at or "", executed, self._clean.get)
+        wanted, answer = (filled(template.injection.get(name), fillings) for name in ("call", "answer"))
+        atom = None
+        if wanted is not None:
+            request = request_for(Call.from_json(wanted))
+            if request is None:
+                raise template.problem("injection.call", "causes no request")
+            proofs.prove_useless(request, must_call, executed)
+            atom = {"req": request, "result": "any"}
+        return {"call": atom, "answer": answer}
+
+
+def _check_results(steps: Sequence[Step], executed: Sequence[Executed]) -> None:
+    """A step that shall be answered is answered, one that shall fail fails. Raise Refused otherwise."""
+    for step, done in zip(steps, executed, strict=True):
+        result = result_of(done.response)
+        if step.result not in ("any", result) and not (step.result == "failed" and result != "answered"):
+            raise Refused(f"step {step.id}: {done.request} is {result}, expected {step.result}")
+
+
+def result_of(response: Response) -> str:
+    """answered, not_found (404), not_covered or failed."""
+    if response.answered:
+        return "answered"
+    if response.status == 404:
+        return "not_found"
+    return "not_covered" if response.source_status == "not_covered" else "failed"
+
+
+def _carrying(steps: Sequence[Step], derivation: Derivation, executed: Sequence[Executed]) -> Mapping[str, Any]:
+    """The body of the last step that carries the datum; of the last step where none does."""
+    by_id = {step.id: step.response.body for step in executed}
+    carrying = [step.id for step in steps if step.carries(derivation)] or [steps[-1].id]
+    return by_id[carrying[-1]]
+
+
+def _slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The value of each near miss as the answer would write it. Raise Refused where one is right by accident."""
+    found = {}
+    for name, slip in near.items():
+        value = value_of(slip, bodies)
+        with suppress(Refused):         # another type, or 0: a slip may give what a gold may not
+            value = written(answer["type"], value)
+        if json_equal(value, answer["value"]):
+            raise Refused(f'near miss "{name}" gives the gold: {value!r}')
+        found[name] = value
+    return found
+
+
+def _text_at(row: Any, pointer: str) -> bool:
+    """Does something stand there that a question can name?"""
+    value = pointers.at(row, pointer)
+    return isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
+
+
