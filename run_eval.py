@@ -72,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512")
+    p.add_argument("--max-result-chars", type=_whole(1), metavar="N",
+                   help="chain: how much of a tool's result the model sees, for small contexts; default: 24000")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
     p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
@@ -193,7 +195,8 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
                 args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
                 args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
                 args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
-                args.streng)
+                args.streng, {name: value for name in ("max_result_chars",)
+                              if (value := getattr(args, name)) is not None})
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],
@@ -326,7 +329,7 @@ def play(plan: Plan) -> tuple[int, bool]:
 
     suite = open_suite(plan.suite)
     tools = suite.read_tools(plan.tools)
-    scene = suite.scene(plan.tasks, tools)
+    scene = suite.scene(plan.tasks, tools, plan.own)
     tell(scene.notes)
     line = ProgressLine(sys.stderr)
     try:

@@ -17,15 +17,15 @@ from typing import Any
 from infranode_eval.journal import Entry
 from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT, RULES, TEMPERATURE
 from infranode_eval.providers.protocol import Answer, Sampling
-from infranode_eval.providers.token_usage import normal_usage
+from infranode_eval.providers.token_usage import NAMES, normal_usage
 from infranode_eval.runner import Played
 from infranode_eval.serving import budget_note, cut_in_reasoning
-from infranode_eval.shelf import Kept, Shelf, ShelvedRows
+from infranode_eval.shelf import Kept, Shelf, ShelvedRows, ShelvedTexts
 from infranode_eval.suites import MAIN
 from infranode_eval.totals import Tariff, Totals
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION, aggregate
-from lm_eval_task.records import MATCHES, Score, Task
+from lm_eval_task.records import FAILURES, MATCHES, Score, Task
 from lm_eval_task.shapes import parts_of
 
 FORMAT = 1
@@ -36,7 +36,7 @@ Metrics = Mapping[str, "float | None"]
 
 
 _ASKED_FOR = ("seed", "shuffle_tools", "arm", "arm_seed", "tool_choice", "parallel_tool_calls",
-              "extra_body", "zone")     # identity where sent
+              "extra_body", "zone", "max_result_chars", "world")     # identity where sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +120,43 @@ def _reasoned(row: Mapping[str, Any]) -> bool:
 
 
 def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
-    """One row. A deterministic run stores neither times nor request keys, so that it gives the same bytes again."""
-    answer = played.transcript.answers[-1] if played.transcript and played.transcript.answers else Answer({})
+    """One row. A deterministic run stores neither times nor request keys, so that it gives the same bytes again.
+
+    A play of several requests tells its last reply, the sums of tokens and seconds, and its transcript.
+    """
+    answers = played.transcript.answers if played.transcript else ()
+    answer = answers[-1] if answers else Answer({})
     row: dict[str, Any] = {
         "task_id": played.task.task_id, "category": played.task.category, "repeat": played.repeat,
         **played.score.to_json(),
         "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
-        "usage": normal_usage(answer.usage), "latency_s": None if deterministic else answer.latency_s,
+        "usage": _summed([normal_usage(one.usage) for one in answers]),
+        "latency_s": None if deterministic else _sum_of([one.latency_s for one in answers]),
         "attempts": played.attempts, "error": played.error}
+    if played.transcript and played.transcript.course:
+        row["transcript"] = played.transcript.course.to_json()
     if not deterministic:
         row |= {"served_model": answer.model, "usage_raw": answer.usage, "keys": list(played.keys)}
         row |= {"finish_reason_raw": answer.finish_reason_raw} if answer.finish_reason_raw is not None else {}
         row |= {"served_by": answer.served_by} if answer.served_by is not None else {}
         row |= {"deviations": list(answer.deviations)} if answer.deviations else {}
+        row |= {"unused_answers": played.unused} if played.unused else {}
     return row
+
+
+def _summed(usages: Sequence[Mapping[str, int | None] | None]) -> dict[str, int | None] | None:
+    """Token counts over all requests of a task; a count that one of them does not tell is unknown."""
+    if len(usages) < 2:
+        return usages[0] if usages else None     # type: ignore[return-value]
+    if None in usages:
+        return None
+    return {name: _sum_of([usage[name] for usage in usages]) for name in NAMES}    # type: ignore[index]
+
+
+def _sum_of(values: Sequence[Any]) -> Any:
+    if None in values or not values:
+        return None
+    return round(sum(values), 4)
 
 
 def _parallel_obeyed(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, bool | None]:
@@ -165,6 +188,7 @@ class Fold:
         self._deviations: set[str] = set()
         self._cut = 0
         self._any_reasoned = False
+        self._bodies: dict[str, int] = {}
 
     def keep(self, played: Played) -> Kept:
         """Safe to call from many threads."""
@@ -172,14 +196,25 @@ class Fold:
         row |= _parallel_obeyed(row, self._description.settings)
         place = self._shelf.put(_line(row))
         cut, reasoned = _cut(played.score, row), _reasoned(row)
-        light = replace(played.score, labels=(), why="", calls=None)
-        verdict = (light.outcome, light.sub, *(getattr(light, name) for name in MATCHES))
+        light = played.score.light()
+        verdict = (light.outcome, light.sub, *(getattr(light, name, None) for name in MATCHES))
+        self._keep_bodies(played)
         with self._lock:
             self._totals.add(row)
             self._deviations.update(row.get("deviations", ()))
             self._cut += cut
             self._any_reasoned |= reasoned
             return Kept(place, played.task, light if light.details else self._scores.setdefault(verdict, light))
+
+    def _keep_bodies(self, played: Played) -> None:
+        """Each result of a tool once, under its sha256, however many plays received it."""
+        course = played.transcript.course if played.transcript else None
+        for key, text in (course.bodies() if course else {}).items():
+            with self._lock:
+                known = key in self._bodies
+                self._bodies.setdefault(key, -1)
+            if not known:
+                self._bodies[key] = self._shelf.put(_json(text).encode("utf-8", "backslashreplace"))
 
     def result(self, kept: Sequence[Kept], stopped: str | None = None, tariff: Tariff | None = None,
                pacing: Mapping[str, Any] | None = None, times: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -206,6 +241,7 @@ class Fold:
             **({} if headline is None else {"headline": headline}),
             "metrics": metrics, "answered": dict.fromkeys(metrics) | dict(self._numbers(answered)), **totals,
             **({"notes": notes} if notes else {}),
+            **({"bodies": ShelvedTexts(self._shelf, self._bodies)} if self._bodies else {}),
             "rows": ShelvedRows(self._shelf, [one.place for one in kept])}
 
 
@@ -256,12 +292,24 @@ def result_bytes(result: Mapping[str, Any]) -> bytes:
 
 def _pieces(result: Mapping[str, Any]) -> Iterator[bytes]:
     """The content bit by bit: a long run's rows are never all in memory."""
-    head = [f' {_json(key)}: {_json(value)}' for key, value in result.items() if key != "rows"]
-    yield ("{\n" + ",\n".join([*head, ' "rows": [\n'])).encode("utf-8", "backslashreplace")
+    head = [f' {_json(key)}: {_json(value)}' for key, value in result.items() if key not in ("rows", "bodies")]
+    yield ("{\n" + ",\n".join([*head, ""])).encode("utf-8", "backslashreplace")
+    if "bodies" in result:
+        yield from _body_pieces(result["bodies"])
+    yield b' "rows": [\n'
     rows = result["rows"]
     for number, line in enumerate(rows.lines() if isinstance(rows, ShelvedRows) else map(_line, rows)):
         yield (b",\n  " if number else b"  ") + line
     yield b"\n ]\n}\n"
+
+
+def _body_pieces(bodies: Mapping[str, str]) -> Iterator[bytes]:
+    """One body a line, sorted by its sha256."""
+    yield b' "bodies": {\n'
+    for number, key in enumerate(sorted(bodies)):
+        line = bodies.line(key) if isinstance(bodies, ShelvedTexts) else _json(bodies[key]).encode()
+        yield (b",\n  " if number else b"  ") + f'"{key}": '.encode() + line
+    yield b"\n },\n"
 
 
 def _json(value: Any) -> str:
@@ -330,9 +378,19 @@ def read_result(path: Path) -> dict[str, Any]:
 
 
 def entries_of(result: Mapping[str, Any]) -> list[Entry]:
-    """The answers of the scored rows, as a journal would hold them; rows that do not know their request give none."""
-    return [Entry(row["task_id"], row["repeat"], row["keys"][0], _answer_of(row), row["attempts"])
-            for row in result["rows"] if row["call_match"] is not None and len(row.get("keys", ())) == 1]
+    """The answers of the scored rows, as a journal would hold them; rows that do not know their requests give none."""
+    entries: list[Entry] = []
+    for row in result["rows"]:
+        keys = row.get("keys", ())
+        if row["outcome"] in FAILURES or not keys:
+            continue
+        if "transcript" in row:
+            answers = [Answer.from_json({**turn, "message": turn["reply"]}) for turn in row["transcript"]["turns"]]
+            entries += [Entry(row["task_id"], row["repeat"], key, answer, row["attempts"] if seq == 0 else 0, seq)
+                        for seq, (key, answer) in enumerate(zip(keys, answers, strict=True))]
+        elif len(keys) == 1:
+            entries.append(Entry(row["task_id"], row["repeat"], keys[0], _answer_of(row), row["attempts"]))
+    return entries
 
 
 def _answer_of(row: Mapping[str, Any]) -> Answer:

@@ -31,7 +31,8 @@ class Plan:
 
     headers, extra_body, tool_choice, environ: as in ProviderOptions. parallel: "off", "on", "unset" or "auto", which is
     off where every task can be answered with one call. shuffle: seed of each task's own order of tools, which is the
-    arm "order". price_in, price_out: per million tokens. strict: the suite's stricter rule leads.
+    arm "order". price_in, price_out: per million tokens. strict: the suite's stricter rule leads. own: flags that
+    only some suite takes, by name.
     """
 
     suite: str
@@ -65,6 +66,7 @@ class Plan:
     arm: str | None = None
     arm_seed: int = SEED
     strict: bool = False
+    own: Mapping[str, Any] = field(default_factory=dict)
 
     def for_suite(self, suite: Suite) -> Plan:
         """The plan with the suite's own baseline and set where none is named. Raise UsageError for what it lacks."""
@@ -73,6 +75,8 @@ class Plan:
                              f"{'--arm' if self.arm is not None else '--shuffle-tools'}")
         if self.strict and suite.headline({}, True) is None:
             raise UsageError(f"suite {self.suite} has one rule only; leave out --streng, or add --suite bench")
+        for name in self.own.keys() - set(suite.OWN_FLAGS):
+            raise UsageError(f"suite {self.suite} takes no --{name.replace('_', '-')}; leave it out")
         return replace(self, model=self.model or suite.BASELINE, which=self.which or suite.SETS[0])
 
 
@@ -121,7 +125,7 @@ def setup_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] = (
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
     sampling = Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature, plan.seed)
     offering = offering_of(_settings_of_arm(plan), tools) or suite.offering(tasks, tools)
-    return Setup.of(mode, tools, sampling, offering, suite.scene(plan.tasks, tools))
+    return Setup.of(mode, tools, sampling, offering, suite.scene(plan.tasks, tools, plan.own))
 
 
 def _settings_of_arm(plan: Plan) -> dict[str, Any]:
@@ -218,6 +222,7 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
                                 **_settings_of_arm(plan)}
     if setup.scene.zone is not None:
         settings["zone"] = setup.scene.zone
+    settings |= setup.scene.settings
     if setup.offering and plan.arm == "nearest_3":
         possible, count = setup.offering.share_possible(tuple(tasks))
         settings["gold_offered"] = {"tasks": possible, "of": count}

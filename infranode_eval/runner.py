@@ -150,8 +150,11 @@ class Runner:
             raise self._crash
         with self._lock:
             kept, self._kept = self._kept, []
-        return [self._keep(_not_run(tasks[i // repeats], i % repeats + 1, self.stop_reason)) if one is None else one
+        return [self._keep(self._not_run(tasks[i // repeats], i % repeats + 1)) if one is None else one
                 for i, one in enumerate(kept)]
+
+    def _not_run(self, task: Task, repeat: int) -> Played:
+        return Played(task, repeat, self.suite.failure(task, "not_run", "nothing was sent"), error=self.stop_reason)
 
     def _units(self) -> Iterator[tuple[int, int]]:
         """(place of the result, repeat) in the order in which they are asked: all tasks once, then all once more."""
@@ -257,7 +260,7 @@ class Runner:
             transcript = self.suite.play(task, asker, setup)
         except ProviderError as error:
             problem = f"{type(error).__name__}: {error}"
-            score = Score.failure(error.outcome, "no answer was obtained", error.sub)
+            score = self.suite.failure(task, error.outcome, "no answer was obtained", error.sub)
         else:
             score = self.suite.score(task, transcript, self.setup)
         played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys), asker.unused)
@@ -342,10 +345,6 @@ def _join(threads: Sequence[threading.Thread], seconds: float) -> None:
     until = time.monotonic() + seconds
     for thread in threads:
         thread.join(max(0.0, until - time.monotonic()))
-
-
-def _not_run(task: Task, repeat: int, reason: str | None) -> Played:
-    return Played(task, repeat, Score.failure("not_run", "nothing was sent"), error=reason)
 
 
 class Asker:

@@ -73,3 +73,23 @@ class ShelvedRows(Sequence[Mapping[str, Any]]):
     def lines(self) -> Iterator[bytes]:
         """Each row as it is stored."""
         return map(self._shelf.line, self._places)
+
+
+class ShelvedTexts(Mapping[str, str]):
+    """Texts by name, read from the shelf whenever somebody looks at one."""
+
+    def __init__(self, shelf: Shelf, places: Mapping[str, int]) -> None:
+        self._shelf, self._places = shelf, places
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __getitem__(self, name: str) -> str:
+        return json.loads(self.line(name))
+
+    def line(self, name: str) -> bytes:
+        """The text as JSON, as it is stored."""
+        return self._shelf.line(self._places[name])

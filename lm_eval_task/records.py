@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -166,13 +166,14 @@ def read_json_lines(path: str | Path, comment: str | None = None) -> Iterable[tu
 def tasks_fingerprint(tasks: Iterable[Task]) -> str:
     """Hash of what is asked and what is right: [task_id, question, expected, accept] of each task, in file order.
 
-    A case of the test bench adds an object of what else decides about it, if it has any of that.
+    A case of the test bench and a task of several steps add an object of what else decides about it, if there is any.
     """
     return fingerprint([[t.task_id, t.question, [c.to_json() for c in t.expected],
                          [[c.to_json() for c in a] for a in t.accept], *_judged_extra(t)] for t in tasks])
 
 
-JUDGED = ("nur", "oder", "reihenfolge", "menge", "fehlt")
+JUDGED = ("nur", "oder", "reihenfolge", "menge", "fehlt",            # of a case of the test bench
+          "world", "faults", "plan", "expect", "max_turns")         # of a task of several steps
 
 
 def _judged_extra(task: Task) -> list[dict[str, Any]]:
@@ -247,6 +248,10 @@ class Score:
     @property
     def failed(self) -> bool:
         return self.call_match is None
+
+    def light(self) -> Score:
+        """Without what only the row needs."""
+        return replace(self, labels=(), why="", calls=None)
 
     def to_json(self) -> dict[str, Any]:
         """The scorer's part of a result row (specification: design, result format)."""

@@ -20,7 +20,8 @@ from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
 
 MAIN = "single"
-SUITES = (MAIN, "bench")
+NOTHING: Mapping[str, Any] = {}
+SUITES = (MAIN, "bench", "chain")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Scene:
     messages: (mode, tools, question) → the chat messages; None: as the main suite puts its questions. zone: of local
     time ("+02:00", "Europe/Berlin"), where a suite judges times. several: a prompt asks for all calls in one reply.
     about: which text precedes the questions, in one line. notes: what may be an oversight in the user's file.
+    settings: what a suite's own flags have set; recorded, and part of what a run is.
     """
 
     messages: Callable[[str, Toolset, str], list[dict[str, Any]]] | None = None
@@ -37,6 +39,7 @@ class Scene:
     several: bool = False
     about: str = ""
     notes: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +101,31 @@ class Setup:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """What was said about one task: all messages in the OpenAI chat shape, and the answers among them in order."""
+    """What was said about one task: all messages in the OpenAI chat shape, and the answers among them in order.
+
+    course: what a suite that executes calls keeps of the play; it joins the row, and its results the file.
+    """
 
     messages: Messages
     answers: tuple[Answer, ...]
+    course: Course | None = None
+
+
+class Course(Protocol):
+    """What happened in a play of several requests."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The `transcript` of a row, in which results stand under their sha256."""
+        ...
+
+    def bodies(self) -> Mapping[str, str]:
+        """sha256 → text of each result."""
+        ...
+
+
+def failure_of(task: Task, outcome: str, why: str, sub: str | None = None) -> Score:
+    """The scorer's failure row."""
+    return Score.failure(outcome, why, sub)
 
 
 def play_once(task: Task, provider: Provider, setup: Setup) -> Transcript:
@@ -121,6 +145,7 @@ class Suite(Protocol):
     BASELINE: str           # the program that is asked where no model is named
     TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
     STARTER: str | None     # what --init writes: a folder of the package's data
+    OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings
     REPLAYS: bool           # a play is several requests: stored answers are given in order, each to its own request
 
     def read_tools(self, path: str | Path | None) -> Toolset:
@@ -131,8 +156,8 @@ class Suite(Protocol):
         """The tasks of a set, validated. Raise DataError or UsageError."""
         ...
 
-    def scene(self, path: str | Path | None, tools: Toolset) -> Scene:
-        """What surrounds the questions of a file. Raise DataError."""
+    def scene(self, path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
+        """What surrounds the questions of a file. own: the flags of OWN_FLAGS that are set. Raise DataError."""
         ...
 
     def offering(self, tasks: Sequence[Task], tools: Toolset) -> Offering | None:
@@ -145,6 +170,10 @@ class Suite(Protocol):
 
     def score(self, task: Task, transcript: Transcript, setup: Setup) -> Score:
         """The verdict; pure."""
+        ...
+
+    def failure(self, task: Task, outcome: str, why: str, sub: str | None = None) -> Score:
+        """The verdict where no answer was obtained; `outcome` is one of FAILURES."""
         ...
 
     def prompt_hash(self, setup: Setup) -> str:

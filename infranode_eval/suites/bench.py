@@ -12,7 +12,7 @@ from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import Scene, Setup, Transcript, play_once
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once
 from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -31,7 +31,9 @@ BASELINE = "never_calls"
 TAKES_ARMS = False
 STARTER = "starter"
 REPLAYS = False
+OWN_FLAGS = ()
 play = play_once
+failure = failure_of
 
 
 def read_tools(path: str | Path | None = None) -> Toolset:
@@ -46,7 +48,7 @@ def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...
     return read_cases(path, tools, which).tasks
 
 
-def scene(path: str | Path | None, tools: Toolset) -> Scene:
+def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
     """The system text and the offset of the file's head. Raise DataError."""
     cases = read_cases(path, tools)
     return Scene(lambda mode, few, question: bench_prompt.messages(mode, few, question, cases.system),

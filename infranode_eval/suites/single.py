@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.suites import Scene, Setup, Transcript, play_once
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
 from lm_eval_task.cases import looks_like_cases
@@ -24,7 +24,9 @@ BASELINE = "bm25"
 TAKES_ARMS = True
 STARTER = None
 REPLAYS = False
+OWN_FLAGS = ()
 play = play_once
+failure = failure_of
 
 
 def read_tools(path: str | Path | None = None) -> Toolset:
@@ -42,7 +44,7 @@ def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[Task, ...
         raise
 
 
-def scene(path: str | Path | None, tools: Toolset) -> Scene:
+def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
     """Questions as the prompt module puts them."""
     return Scene()
 

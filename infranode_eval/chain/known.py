@@ -1,0 +1,138 @@
+"""What a model can have known at the end of a play: a value that is none of it was invented.
+
+Source: specification, chain, section 8 (invented_value). Lenient on purpose: the label accuses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from infranode_eval.chain.answers import Final, numbers_of, same_value
+from infranode_eval.chain.declaration import Derivation
+from infranode_eval.chain.worlds import Response
+
+_MOST_OPERANDS = 300        # numbers of the declared fields whose pairs are looked at
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
+_PAIRED = ("difference", "ratio", "sum", "mean")
+
+
+def is_invented(final: Final, answer: Mapping[str, Any], derive: Derivation | None, question: str,
+                near: Mapping[str, Any], received: Sequence[Response]) -> bool:
+    """Does a non-null answer neither occur in nor follow from what was received? False for null.
+
+    answer: the expected answer, whose type and tolerance decide how values are compared. received: the answered
+    results in order; without any, every value is invented.
+    """
+    if final.value is None:
+        return False
+    if not received:
+        return True
+    if any(same_value(final.value, final.unit, {**answer, "value": value}) for value in near.values()
+           if answer["type"] != "none"):
+        return False
+    if answer["type"] == "number" or isinstance(final.value, (int, float)):
+        return not _number_known(final, answer, derive, question, received)
+    told = _plain(" ".join((question, *(response.text for response in received))))
+    drop = [_plain(word) for word in answer.get("drop", ())]
+    return not all(_without(_plain(entry), drop) in told for entry in _entries(final.value))
+
+
+def _number_known(final: Final, answer: Mapping[str, Any], derive: Derivation | None, question: str,
+                  received: Sequence[Response]) -> bool:
+    given = numbers_of(final.value)
+    if not given:       # words: somebody answered another type
+        told = _plain(" ".join((question, *(response.text for response in received))))
+        return all(_plain(entry) in told for entry in _entries(final.value))
+    tolerance = float(answer.get("tolerance") or 0) + 1e-9
+    known = _numbers(question, derive, received)
+    if any(abs(value - one) <= tolerance for one in known for value in given):
+        return True
+    known_in_units = [one for one in known if one]
+    return final.unit is not None and any(
+        same_value(final.value, final.unit, {**answer, "value": one}) for one in known_in_units[:_MOST_OPERANDS])
+
+
+def _numbers(question: str, derive: Derivation | None, received: Sequence[Response]) -> set[float]:
+    """Every number that was received or asked with, and what the operation makes of the declared fields."""
+    known = {float(text) for text in re.findall(r"\d+", question) if len(text) < 16}
+    known |= {value for text in _DIGITS.findall(question) for value in numbers_of(text)}
+    longest = 0
+    fields: list[float] = []
+    names = {pointer.rpartition("/")[2] for leaf in derive.leaves() for pointer in leaf.pointers()} if derive else set()
+    for response in received:
+        for key, value in _values(response.body.get("data")):
+            if isinstance(value, list):
+                longest = max(longest, len(value))
+                continue
+            number = _number_of(value)
+            if number is not None:
+                known.add(number)
+                if key in names:
+                    fields.append(number)
+    if derive is None:
+        return known
+    operations = {derive.op, *(leaf.op for leaf in derive.leaves())}
+    if "count" in operations:
+        known |= {float(n) for n in range(longest + 1)}
+    if derive.op in _PAIRED:
+        known |= set(_combined(fields[:_MOST_OPERANDS] or sorted(known)[:_MOST_OPERANDS], float(derive.times)))
+    return known
+
+
+def _combined(fields: Sequence[float], times: float) -> Iterator[float]:
+    """Sum, mean, and every difference and ratio of two."""
+    if not fields:
+        return
+    yield sum(fields)
+    yield sum(fields) / len(fields)
+    for a in fields:
+        for b in fields:
+            yield a - b
+            yield a + b
+            yield (a + b) / 2
+            if b:
+                yield a / b
+                yield a / b * times
+
+
+def _number_of(value: Any) -> float | None:
+    """A JSON number, or a string that is one as a whole; never digits inside ids, names, hashes."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        return float(value) if abs(value) < 1e300 else None
+    if isinstance(value, str) and len(value) < 20 and _NUMBER.fullmatch(value):
+        return float(value)
+    return None
+
+
+def _values(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every list and every leaf below a value, with the key under which it stands."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _values(inner, name)
+        return
+    yield key, value
+    if isinstance(value, list):
+        for inner in value:
+            yield from _values(inner, key)
+
+
+def _entries(value: Any) -> Iterable[str]:
+    return [str(entry) for entry in value] if isinstance(value, (list, tuple)) else [
+        entry for entry in re.split(r"[,;]|\bund\b", str(value)) if entry.strip()]
+
+
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+
+
+def _plain(text: str) -> str:
+    """Lower case, umlauts written out, everything but letters and digits as one blank."""
+    return " ".join(re.findall(r"\w+", text.lower().translate(_UMLAUTS).replace("hauptbahnhof", "hbf")))
+
+
+def _without(text: str, words: Sequence[str]) -> str:
+    return " ".join(word for word in text.split() if word not in words)

@@ -1,0 +1,100 @@
+"""Several steps, really executed: the model calls tools, gets real answers, and ends with one of its own.
+
+Tasks, loop and verdict are the package infranode_eval.chain; here is how a run plays them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from infranode_eval.chain.course import Course
+from infranode_eval.chain.metrics import metrics_of
+from infranode_eval.chain.opening import Opening
+from infranode_eval.chain.play import Play
+from infranode_eval.chain.scoring import PlayScore, failure_of, score_play
+from infranode_eval.chain.tasks import SETS, ChainTask, read_chain_tasks
+from infranode_eval.chain.toolbox import MAX_RESULT_CHARS, Toolbox
+from infranode_eval.chain.worlds import Session, open_world
+from infranode_eval.providers.protocol import Provider
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
+from lm_eval_task import tools as toolbox
+from lm_eval_task.tools import Toolset
+
+MAX_TOKENS = 1024
+MODE = "native"
+OWN_SETS = True
+BASELINE = "never_calls"
+TAKES_ARMS = False
+STARTER = None
+REPLAYS = True
+OWN_FLAGS = ("max_result_chars",)
+read_tools = toolbox.read_tools
+failure = failure_of
+__all__ = ["SETS", "failure", "read_tools"]
+
+
+@cache
+def _opening() -> Opening:
+    return Opening()
+
+
+def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[ChainTask, ...]:
+    """The tasks of a set in file order (without a path the project's own). Raise DataError or UsageError."""
+    return read_chain_tasks(path, tools, which)
+
+
+def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
+    """The opening of a play. own: `max_result_chars`, how much of a result the model sees; by default all it needs."""
+    return Scene(_opening().messages, several=True,
+                 settings={"max_result_chars": own.get("max_result_chars") or MAX_RESULT_CHARS})
+
+
+def offering(tasks: Sequence[ChainTask], tools: Toolset) -> None:
+    """Every task sees all tools."""
+
+
+def play(task: ChainTask, provider: Provider, setup: Setup) -> Transcript:
+    """Play in the world that the task names. Lets ProviderError through; raise DataError for another world."""
+    world = open_world(task.world)
+    session = Session(world, task.faults)
+    opening = _opening().messages(setup.mode, setup.tools, task.question, task.world.get("clock"))
+    one = Play(task, provider, setup.tools, setup.tools_json if setup.mode == "native" else None, setup.sampling,
+               opening, Toolbox(session, setup.tools), setup.scene.settings["max_result_chars"])
+    course = one.run()
+    return Transcript(tuple(one.messages), tuple(turn.answer for turn in course.turns), course)
+
+
+def score(task: ChainTask, transcript: Transcript, setup: Setup) -> PlayScore:
+    """The verdict on the whole play."""
+    return score_play(task, transcript.course, setup.tools, setup.mode)
+
+
+def rescore(task: ChainTask, row: Mapping[str, Any], bodies: Mapping[str, str], tools: Toolset,
+            mode: str) -> PlayScore:
+    """The verdict on a stored row with a transcript. Raise DataError for one that cannot be read."""
+    return score_play(task, Course.from_json(row["transcript"], bodies), tools, mode)
+
+
+def prompt_hash(setup: Setup) -> str:
+    """Over the opening of a play and the sentence that ends one."""
+    return _opening().fingerprint(setup.mode, setup.tools)
+
+
+def aggregate(pairs: Sequence[tuple[ChainTask, PlayScore]]) -> dict[str, float | None]:
+    """The metrics over rows; a failure counts as not solved."""
+    return metrics_of([{"task_id": task.task_id, "category": task.category, "repeat": 1, **score.to_json()}
+                       for task, score in pairs])
+
+
+def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None] | None:
+    """task_success leads, ability beside it; there is no stricter rule."""
+    return None if strict else {name: metrics.get(name) for name in ("task_success", "ability")}
+
+
+def summary(result: Mapping[str, Any]) -> Iterator[str]:
+    from infranode_eval.chain.summary import chain_summary  # late: needed once, at the end
+
+    return chain_summary(result)
