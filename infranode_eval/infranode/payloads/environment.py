@@ -56,10 +56,13 @@ def fire_danger(world: World, city: City) -> Row:
 
 
 def bathing_water(world: World, city: City) -> Row:
-    """EU bathing sites around the city with their quality."""
+    """EU bathing sites around the city with their quality; beaches only where there is a coast."""
+    inland = city.slug not in word_list("coast")
     rows = []
     for index in world.indices(city, "bathing-water", "sites"):
         row = world.row(city, "bathing-water", "sites", ("quality", "category", "distance_km"), index)
+        if inland and row["category"] == "coastal":
+            row["category"] = "lake"
         word = {"lake": "Badesee", "river": "Flussbad", "coastal": "Strand"}[row["category"]]
         rows.append({"name": f"{word} {chr(ord('A') + index)}", **row})
     counts = tally(rows, "quality", ("excellent", "good", "sufficient", "poor"))

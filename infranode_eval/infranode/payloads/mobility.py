@@ -81,12 +81,13 @@ def charging_status(world: World, city: City) -> Row:
 
 
 def fuel_prices(world: World, city: City) -> Row:
-    """Prices in EUR/l; averages and minima are taken over the open stations."""
+    """Prices in EUR/l; averages and minima are taken over the open stations. No two stations stand in one street."""
+    streets = world.names(city, "fuel-prices", "stations.street", "streets")
     rows = []
     for index in world.indices(city, "fuel-prices", "stations"):
         row = world.row(city, "fuel-prices", "stations",
-                        ("brand", "street", "e5", "e10_discount", "diesel", "is_open", "dist_km"), index)
-        rows.append({"name": f"{row['brand']} {row['street']}", "brand": row["brand"], "e5": row["e5"],
+                        ("brand", "e5", "e10_discount", "diesel", "is_open", "dist_km"), index)
+        rows.append({"name": f"{row['brand']} {streets[index]}", "brand": row["brand"], "e5": row["e5"],
                      "e10": round(row["e5"] - row["e10_discount"], 3), "diesel": row["diesel"],
                      "is_open": index == 0 or row["is_open"], "dist_km": row["dist_km"]})
     opened = [row for row in rows if row["is_open"]]
