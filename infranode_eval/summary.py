@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from infranode_eval.serving import lost_note, prompt_tokens
+from lm_eval_task.records import FAILURES
 from lm_eval_task.tools import Toolset
 
 Seen = Counter[tuple[str, str, str | None, bool | None]]
@@ -53,10 +54,14 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
 
 
 def _seen(rows: Iterable[Mapping[str, Any]]) -> tuple[Seen, int]:
-    """How often each verdict occurs, and how often a task was asked; in one pass, for the rows may lie on disk."""
+    """How often each verdict occurs, and how often a task was asked; in one pass, for the rows may lie on disk.
+
+    A verdict is whether the row was solved, None where no answer was obtained.
+    """
     seen, repeats = Seen(), 1
     for row in rows:
-        seen[row["category"], row["outcome"], row["sub"], row["call_match"]] += 1
+        verdict = None if row["outcome"] in FAILURES else bool(row.get("call_match", row.get("task_success")))
+        seen[row["category"], row["outcome"], row["sub"], verdict] += 1
         repeats = max(repeats, row["repeat"])
     return seen, repeats
 

@@ -48,6 +48,7 @@ class Play:
         self._mode = "prompt" if tools_json is None else "native"
         self.messages = Conversation(opening)
         self.turns: list[Turn] = []
+        self._taken: set[str] = set()
 
     def run(self) -> Course:
         """Lets ProviderError through; raise EmptyReplyError for replies that stay blank."""
@@ -96,7 +97,7 @@ class Play:
         self._answer_entries(CALLS, number, answer, entries)
 
     def _answer_entries(self, kind: str, number: int, answer: Answer, entries: Sequence[Entry]) -> None:
-        ids = unique_ids([entry.id for entry in entries], number)
+        ids = unique_ids([entry.id for entry in entries], number, self._taken)
         executed, echoed = [], []
         for call_id, read in zip(ids, calls_of_entries(entries, self._tools), strict=True):
             executed.append(unreadable(call_id) if read.call is None else self._toolbox.execute(read.call, call_id))

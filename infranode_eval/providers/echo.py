@@ -29,14 +29,20 @@ class EchoCall(NamedTuple):
     arguments: Mapping[str, Any]
 
 
-def unique_ids(ids: Sequence[str | None], turn: int) -> list[str]:
-    """The ids of a reply's call entries, in order; a missing or repeated one becomes call_<turn>_<i>."""
-    seen: set[str] = set()
+def unique_ids(ids: Sequence[str | None], turn: int, taken: set[str]) -> list[str]:
+    """The ids of a reply's call entries, in order; a missing or repeated one becomes call_<turn>_<i>.
+
+    taken: the ids of earlier replies, which some models use again and some APIs refuse then; grows by these.
+    """
+    given = {call_id for call_id in ids if call_id}
     found: list[str] = []
-    for index, given in enumerate(ids):
-        usable = given if given and given not in seen else f"call_{turn}_{index}"
-        seen.add(usable)
-        found.append(usable)
+    for index, call_id in enumerate(ids):
+        if not call_id or call_id in taken:
+            number = index
+            while (call_id := f"call_{turn}_{number}") in taken or call_id in given:
+                number += len(ids)
+        taken.add(call_id)
+        found.append(call_id)
     return found
 
 
