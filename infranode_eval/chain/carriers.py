@@ -73,12 +73,13 @@ class Place:
 class Candidate:
     """A place that may hold what is sought; `shaped` turns what stands there into the shape that is sought.
 
-    part: it holds a field of the record, not the record.
+    part: it holds a field of the record, not the record. cut: it holds other rows as well, or not all of them.
     """
 
     place: Place
     shaped: Callable[[Any], Any]
     part: bool = False
+    cut: bool = False
 
 
 def _same(found: Any) -> Any:
@@ -134,7 +135,7 @@ def of_record(slug: str, key: str) -> Iterator[Candidate]:
         for pointer in (pointer for holder, pointer in group if holder == key):
             yield from _fields(slug, group, key, pointer, {"city_slug": slug})
     if key in CITY_BOARDS:
-        yield from (Candidate(board, _same) for board in boards_of(slug, CITY_BOARDS[key]))
+        yield from (Candidate(board, _same, cut=True) for board in boards_of(slug, CITY_BOARDS[key]))
 
 
 def of_entry(slug: str, entry: Mapping[str, Any]) -> Iterator[Candidate]:
@@ -152,7 +153,7 @@ def _fields(slug: str, group: tuple[tuple[str, str], ...], home: str, pointer: s
     for holder, other in group:
         if holder != home:
             places = entries_of(slug) if holder == ENTRY else places_of(slug, holder)
-            yield from (Candidate(place, partial(_field, other, pointer, names), True) for place in places)
+            yield from (Candidate(place, partial(_field, other, pointer, names), part=True) for place in places)
 
 
 def _field(source: str, target: str, names: Mapping[str, Any], record: Any) -> Any:
@@ -173,7 +174,7 @@ def of_board(eva: str, direction: str) -> Iterator[Candidate]:
     station = facts.station_of(eva)
     if station is not None and set(station.evas) & set(facts.board_evas(station.slug)):
         shaped = partial(_rows_of_station, direction, station.name)
-        yield from (Candidate(place, shaped) for place in places_of(station.slug, _CITY_KEYS[direction]))
+        yield from (Candidate(place, shaped, cut=True) for place in places_of(station.slug, _CITY_KEYS[direction]))
 
 
 def _rows_of_station(direction: str, name: str, record: Any) -> Any:

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from infranode_eval.chain import carriers, pointers
 from infranode_eval.chain.carriers import Candidate, Place
 from infranode_eval.chain.declaration import RESULTS, Derivation, Fault, Step
-from infranode_eval.chain.derive import Executed, Refused, bodies_of, selected_rows, value_of
+from infranode_eval.chain.derive import Executed, Refused, bodies_of, selected_rows, source_rows, value_of
 from infranode_eval.chain.pointers import MISSING
 from infranode_eval.chain.worlds import Response, Session, World
 from infranode_eval.infranode import facts
@@ -255,7 +255,7 @@ class _Proof:
         bodies = {**self.bodies, unit.step: gold.get(unit.own.request).body} if gold else self.bodies
         if leaf is None:
             return not candidate.part and _same_record(record, unit.own.look(bodies[unit.step]))
-        return _same_rows(leaf, bodies, {**bodies, unit.step: unit.body(record)})
+        return _same_rows(leaf, bodies, {**bodies, unit.step: unit.body(record)}, candidate.cut)
 
 
 def _not_as_declared(step: Step, done: Executed) -> Refused:
@@ -279,18 +279,24 @@ def _trains(payload: Mapping[str, Any]) -> set[str]:
             for train in [pointers.at(row, _IDENTITY)] if isinstance(train, str)}
 
 
-def _same_rows(leaf: Derivation, one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    """Does the leaf stand on the same rows in both, as far as it reads them, with the same answer?"""
+def _same_rows(leaf: Derivation, one: Mapping[str, Any], other: Mapping[str, Any], cut: bool) -> bool:
+    """Does the leaf find the same rows in both, as far as it reads them?
+
+    Where one may be cut, the rows that the answer stands on are enough, as long as the answer is the same.
+    """
+    assert leaf.source is not None
     try:
-        return value_of(leaf, one) == value_of(leaf, other) and _read(leaf, one) == _read(leaf, other)
+        if cut:
+            return value_of(leaf, one) == value_of(leaf, other) and _read(leaf, selected_rows(leaf, one)) == _read(
+                leaf, selected_rows(leaf, other))
+        return _read(leaf, source_rows(leaf.source, one, filtered=False)) == _read(
+            leaf, source_rows(leaf.source, other, filtered=False))
     except Refused:
         return False
 
 
-def _read(leaf: Derivation, bodies: Mapping[str, Any]) -> list[str]:
-    rows = selected_rows(leaf, bodies)
-    read = (*leaf.pointers(), _IDENTITY)
-    values = [[pointers.at(row, pointer) for pointer in read] for row in rows]
+def _read(leaf: Derivation, rows: Sequence[Any]) -> list[str]:
+    values = [[pointers.at(row, pointer) for pointer in (*leaf.pointers(), _IDENTITY)] for row in rows]
     return sorted(canonical_json([None if value is MISSING else [value] for value in row]) for row in values)
 
 
@@ -325,7 +331,7 @@ def _units(done: Executed, leaf: Derivation | None) -> Iterator[_Unit]:
     rows = pointers.at(body, "/data")
     if asked.kind == "compare" and isinstance(rows, list):
         for index, row in enumerate(rows):
-            if _pinned(leaf, row, "/city"):
+            if _pinned(leaf, row, "/city") and _within(leaf, index):
                 key = "air-uba" if asked.key == "air" else asked.key
                 yield _Unit(done.id, carriers.row_of(asked.key, row["city"]),
                             tuple(carriers.of_record(row["city"], key)) if facts.city(row["city"]) else (),
@@ -364,6 +370,12 @@ def _pinned(leaf: Derivation | None, row: Any, pointer: str) -> bool:
     if leaf is None or leaf.source is None:
         return True
     return all(condition.holds(row) for condition in leaf.source.where if condition.pointer == pointer)
+
+
+def _within(leaf: Derivation | None, index: int) -> bool:
+    """Does the pointer of the leaf leave this entry of `data` in?"""
+    names = pointers.parts(leaf.source.at) if leaf and leaf.source else ()
+    return len(names) < 2 or names[1] == str(index)
 
 
 def _with_data(body: Any, record: Any) -> Any:
