@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -117,16 +118,20 @@ class RecordingWorld(_Cache):
 
 
 class LiveWorld:
-    """The API over the network; its name is the base URL. Answers are not kept: a session keeps its own."""
+    """The API over the network; its name is the base URL. Answers are not kept: a session keeps its own.
+
+    transport, rps, sleep: as the client takes them.
+    """
 
     kind, sha256 = "live", None
 
-    def __init__(self, base_url: str, transport: httpx.BaseTransport | None = None, rps: float | None = 1.0) -> None:
+    def __init__(self, base_url: str, transport: httpx.BaseTransport | None = None, rps: float | None = 1.0,
+                 sleep: Callable[[float], None] = time.sleep) -> None:
         from infranode_eval.infranode.client import Client  # late: the other worlds need no client
 
         self.name, self._lock = base_url.rstrip("/"), threading.Lock()
         self._last: list[tuple[int, bytes]] = []
-        self._client = Client(base_url, rps=rps, transport=_listening(transport, self._last))
+        self._client = Client(base_url, rps=rps, transport=_listening(transport, self._last), sleep=sleep)
 
     def answer(self, request: str) -> Response:
         """Also a refusal or a dead upstream is an answer, as long as it is the API's own.
