@@ -191,9 +191,9 @@ def _head(status: int, length: int, headers: str) -> bytes:
             f"content-length: {length}\r\n{headers}\r\n").encode()
 
 
-async def serve(stub: Stub, port: int) -> None:
+async def serve(stub: Stub, port: int, connection: type[Connection] = Connection) -> None:
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: Connection(stub), "127.0.0.1", port, backlog=1024)
+    server = await loop.create_server(lambda: connection(stub), "127.0.0.1", port, backlog=1024)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     done = asyncio.Event()
     for kind in (signal.SIGINT, signal.SIGTERM):

@@ -33,6 +33,7 @@ class Executed:
     call_id: str | None = None
     request: str | None = None
     status: int | None = None
+    given: Response | None = field(default=None, compare=False, repr=False)     # saves reading `text` once more
 
     @cached_property
     def sha256(self) -> str:
@@ -41,9 +42,9 @@ class Executed:
     @cached_property
     def response(self) -> Response | None:
         """As the world gave it, long lists cut; None where the tool layer answered itself."""
-        if self.request is None or self.status is None:
-            return None
-        return Response(self.request, self.status, json.loads(self.text))
+        if self.given is not None or self.request is None or self.status is None:
+            return self.given
+        return Response(self.request, self.status, json.loads(self.text), self.text)
 
     def to_json(self) -> dict[str, Any]:
         return {"call": None if self.call is None else self.call.to_json(), "id": self.call_id,

@@ -5,9 +5,11 @@ Source: specification, chain, section 8 (invented_value). Lenient on purpose: th
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from infranode_eval.chain.answers import Final, numbers_of, same_value
 from infranode_eval.chain.declaration import Derivation
@@ -57,21 +59,15 @@ def _number_known(final: Final, answer: Mapping[str, Any], derive: Derivation | 
 
 def _numbers(question: str, derive: Derivation | None, received: Sequence[Response]) -> set[float]:
     """Every number that was received or asked with, and what the operation makes of the declared fields."""
-    known = {float(text) for text in re.findall(r"\d+", question) if len(text) < 16}
-    known |= {value for text in _DIGITS.findall(question) for value in numbers_of(text)}
+    known = {value for text in _DIGITS.findall(question) for value in numbers_of(text)}
     longest = 0
     fields: list[float] = []
     names = {pointer.rpartition("/")[2] for leaf in derive.leaves() for pointer in leaf.pointers()} if derive else set()
     for response in received:
-        for key, value in _values(response.body.get("data")):
-            if isinstance(value, list):
-                longest = max(longest, len(value))
-                continue
-            number = _number_of(value)
-            if number is not None:
-                known.add(number)
-                if key in names:
-                    fields.append(number)
+        found = _numbers_in(response.text)
+        longest = max(longest, found.longest)
+        known |= found.all
+        fields += [value for name in names for value in found.by_name.get(name, ())]
     if derive is None:
         return known
     operations = {derive.op, *(leaf.op for leaf in derive.leaves())}
@@ -80,6 +76,27 @@ def _numbers(question: str, derive: Derivation | None, received: Sequence[Respon
     if derive.op in _PAIRED:
         known |= set(_combined(fields[:_MOST_OPERANDS] or sorted(known)[:_MOST_OPERANDS], float(derive.times)))
     return known
+
+
+class _Numbers(NamedTuple):
+    """The numbers of one result: all of them, those under each key in order, and the length of its longest list."""
+
+    all: frozenset[float]
+    by_name: Mapping[str, Sequence[float]]
+    longest: int
+
+
+@lru_cache(maxsize=1024)
+def _numbers_in(text: str) -> _Numbers:
+    """Many plays receive the same results, so each is looked through once."""
+    by_name: dict[str, list[float]] = {}
+    longest = 0
+    for key, value in _values(json.loads(text).get("data")):
+        if isinstance(value, list):
+            longest = max(longest, len(value))
+        elif (number := _number_of(value)) is not None:
+            by_name.setdefault(key, []).append(number)
+    return _Numbers(frozenset(n for numbers in by_name.values() for n in numbers), by_name, longest)
 
 
 def _combined(fields: Sequence[float], times: float) -> Iterator[float]:
@@ -111,7 +128,7 @@ def _number_of(value: Any) -> float | None:
 
 def _values(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
     """Every list and every leaf below a value, with the key under which it stands."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for name, inner in value.items():
             yield from _values(inner, name)
         return

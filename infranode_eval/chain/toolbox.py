@@ -54,7 +54,8 @@ class Toolbox:
             return Executed(call, error_text("invalid_arguments", "Die Argumente ergeben keine Anfrage.",
                                              f"Parameter: {_signature(tool)}."), call_id)
         response = self._session.get(request)
-        return Executed(call, result_text(response), call_id, request, response.status)
+        text = result_text(response)
+        return Executed(call, text, call_id, request, response.status, response if text is response.text else None)
 
 
 def unreadable(call_id: str | None = None) -> Executed:
