@@ -15,11 +15,26 @@ def request_for(call: Call) -> str | None:
     """Path and query (without /api/v1) of the GET request that a call of the twelve tools causes.
 
     As `request_of`, and besides: an EVA number or a stop id of a wrong form is sent, and so is a missing stop id
-    (null), so that the API says what is wrong with it. None: another tool, or a call that its client refuses.
+    (null), so that the API says what is wrong with it. Every value stays in its segment or its parameter. None:
+    another tool, or a call that its client refuses.
     """
-    request = request_of(call)
-    if request is not None:
-        return request
+    request = _sent_as_it_is(call) if (known := request_of(call)) is None else _with_cities_quoted(known)
+    return None if request is None or _climbs(request) else request
+
+
+def _with_cities_quoted(request: str) -> str:
+    """The cities of a comparison cannot bring further parameters along."""
+    head, cities, names = request.partition("&cities=")
+    return f"{head}{cities}{quote(names, safe=',')}"
+
+
+def _climbs(request: str) -> bool:
+    """Is a segment of the path "." or ".."? A client would take it for a step in the path."""
+    return any(segment and not segment.strip(".") for segment in request.partition("?")[0].split("/"))
+
+
+def _sent_as_it_is(call: Call) -> str | None:
+    """The request of a board or a stop with a value of a wrong form."""
     if call.name in _BOARDS:
         eva = _sendable(call.arguments.get("eva"))
         return f"/stations/{eva}/{_BOARDS[call.name]}" if eva else None

@@ -29,6 +29,21 @@ from lm_eval_task.records import Call
     ("get_city", {"slug": "a\ud800"}, None, "half a pair is no text"),
     ("station_board_arrivals", {"eva": "\ud800"}, None, "nor here"),
     ("wetter", {"slug": "bonn"}, None, "no such tool"),
+    ("compare", {"resource": "weather", "cities": "Ulm, bonn"}, "/compare?resource=weather&cities=bonn,ulm",
+     "sorted, lower case, without blanks"),
+    ("compare", {"resource": "weather", "cities": "köln"}, "/compare?resource=weather&cities=k%C3%B6ln",
+     "letters that no URL holds"),
+    ("compare", {"resource": "weather", "cities": "bonn&resource=unemployment"},
+     "/compare?resource=weather&cities=bonn%26resource%3Dunemployment", "no further parameter"),
+    ("compare", {"resource": "weather", "cities": "bonn\n#ulm%26"},
+     "/compare?resource=weather&cities=bonn%0A%23ulm%2526", "no line, no fragment, no code of one's own"),
+    ("compare", {"resource": "a&cities=b", "cities": "bonn"}, "/compare?resource=a%26cities%3Db&cities=bonn",
+     "nor by the resource"),
+    ("get_city_resource", {"slug": "bonn", "resource": ".."}, None, "no step up"),
+    ("get_city_resource", {"slug": "..", "resource": "weather"}, None, "nor here"),
+    ("get_city_resource", {"slug": "bonn", "resource": "../../x"}, "/cities/bonn/..%2F..%2Fx", "one segment"),
+    ("station_board_departures", {"eva": "."}, None, "no step at all"),
+    ("transit_departures", {"slug": "..", "stop_id": "1"}, None, "nor of a stop"),
 ])
 def test_request(name: str, arguments: dict[str, Any], request_: str | None, why: str) -> None:
     assert request_for(Call(name, arguments)) == request_, why
