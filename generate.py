@@ -12,6 +12,9 @@
     python generate.py --sealed FILE                a private set of the core's make-up; prints what may be published
     python generate.py --datasheet                  count the numbers of DATASET.md anew
     python generate.py --export FORMAT --out DIR    write the existing tasks for training, sharing, other harnesses
+    python generate.py --suite chain                the tasks of several steps, in the worlds of the embedded model
+    python generate.py --suite chain --world-seed N --out FILE      the same questions with other values; --lint looks
+                                                    at a file; --record and --replay take the place of the model
 
 Beside the tasks a sibling file (tasks.meta.json) gets counts, hashes, source, dropped candidates and leakage.
 Exit codes: 0 written (or every gold holds), 1 a gold no longer holds or a call is undecided, 2 usage or data,
@@ -35,6 +38,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 from infranode_eval import exports
 from infranode_eval.generator import abstain, carriers, decisions, leakage, output, rows
 from infranode_eval.generator.build import candidates
+from infranode_eval.generator.chain import job as chain
 from infranode_eval.generator.connection import Wish, connect
 from infranode_eval.generator.drift import Drift, drift_of
 from infranode_eval.generator.quarantine import carried_over, retired_meta, retired_text, retirements
@@ -61,6 +65,8 @@ MOST_DROPPED = 0.5      # a source that loses more than this share of the candid
 def main(arguments: Sequence[str] | None = None) -> int:
     try:
         chosen = _arguments(arguments)
+        if chosen.suite == "chain":
+            return chain.run(chosen)
         jobs = {"export": _export, "verify": _verify, "lint": _lint, "sealed": _sealed, "datasheet": _datasheet,
                 "check_datum": _check_datum}
         return next((job for name, job in jobs.items() if getattr(chosen, name)), _generate)(chosen)
@@ -74,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = Parser("generate.py", __doc__)
-    parser.add_argument("--source", choices=("live", "snapshot"), default="live",
-                        help="the API at --base-url, or the embedded offline model (default: live)")
+    parser.add_argument("--source", choices=("live", "snapshot"),
+                        help="the API at --base-url, or the embedded offline model (default: live; of chain: snapshot)")
     parser.add_argument("--replay", metavar="FILE", help="answer from a recording instead of a source")
     parser.add_argument("--record", metavar="FILE", help="write every response of the source to a recording")
     parser.add_argument("--out", metavar="FILE", default=None, help="default: tasks.jsonl of the project")
@@ -103,9 +109,12 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rps", type=float, default=1.0, help="requests a second (default: 1)")
     parser.add_argument("--contact", default=CONTACT, help="goes into the User-Agent, e.g. a mail address")
     exports.add_flags(parser)
+    chain.add_flags(parser)
     chosen = parser.parse_args(arguments)
+    chain.check_flags(chosen)
+    chosen.source = chosen.source or ("snapshot" if chosen.suite == "chain" else "live")
     exports.check_flags(chosen)
-    if chosen.export:
+    if chosen.export or chosen.suite == "chain":
         return chosen
     if chosen.max_per_category is not None and chosen.max_per_category < 1:
         parser.error("--max-per-category must be 1 or more")

@@ -46,7 +46,7 @@ def connect(wish: Wish) -> Connection:
         transport, level, base_url = Snapshot().transport(), "snapshot", BASE_URL
         described = {"level": level, "state": facts.DEFAULT_STATE, "world_hash": facts.world_hash()}
     else:
-        transport, level, base_url = None, _level_at(wish.base_url), wish.base_url
+        transport, level, base_url = None, level_at(wish.base_url), wish.base_url
         described = {"level": level, "base_url": base_url}
     return _recorded(wish, transport, level, base_url, described)
 
@@ -75,7 +75,7 @@ def _snapshot_day() -> str:
     return facts.raw()["clock"]["local"][:10]
 
 
-def _level_at(base_url: str) -> str:
+def level_at(base_url: str) -> str:
     """Only the public address is "live"; a server elsewhere says itself if it is our own model, else it is "server"."""
     if base_url.rstrip("/") == BASE_URL:
         return "live"

@@ -233,36 +233,36 @@ def misspelt(tasks: Sequence[Task]) -> Iterator[Finding]:
 
     In the variants with typing errors the other way round: a spoilt word that is a word would be another question.
     """
-    known = set((DATA / "words.txt").read_text("utf-8").split()) | _names()
+    known = set((DATA / "words.txt").read_text("utf-8").split()) | names()
     spelt = [task for task in tasks if task.extra.get("variant") not in _MISSPELT]
-    unknown = _unknown_words({word for task in spelt for word in _words(task.question)} - known)
+    unknown = unknown_words({word for task in spelt for word in words_of(task.question)} - known)
     for task in spelt:
-        for word in _words(task.question):
+        for word in words_of(task.question):
             if word in unknown:
                 yield Finding("spelling", task.task_id, f"{word!r} in: {task.question}")
     bases = {task.task_id: task for task in tasks}
-    spoilt = {task.task_id: sorted(set(_words(task.question)) - set(_words(bases[str(task.extra["base"])].question)))
+    spoilt = {task.task_id: sorted({*words_of(task.question)} - {*words_of(bases[str(task.extra["base"])].question)})
               for task in tasks if task.extra.get("variant") in ("typo_neighbour", "typo_swap", "no_dots")
               and task.extra["base"] in bases}
-    unknown = _unknown_words({word for words in spoilt.values() for word in words})
+    unknown = unknown_words({word for words in spoilt.values() for word in words})
     for task_id, words in spoilt.items():
         for word in words:
             if word not in unknown:
                 yield Finding("spelling", task_id, f"{word!r} is a word, so the variant asks something else")
 
 
-def _names() -> set[str]:
+def names() -> set[str]:
     """The words of city, station and stop names, in every form that a question may use."""
     forms = [form for city in city_forms().values() for form in (city.name, city.genitive, city.adjective) if form]
     named = [place.name for kind in ("two_step", "board", "stops") for place in places(kind)]
-    return {word for text in (*forms, *named) for word in _words(text)}
+    return {word for text in (*forms, *named) for word in words_of(text)}
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     return re.findall(r"[^\W\d_]+(?:['’][^\W\d_]+)?", unicodedata.normalize("NFC", text))
 
 
-def _unknown_words(words: Iterable[str]) -> set[str]:
+def unknown_words(words: Iterable[str]) -> set[str]:
     done = subprocess.run(["hunspell", "-d", DICTIONARY, "-i", "utf-8", "-l"], input="\n".join(sorted(words)).encode(),
                           capture_output=True, check=True)
     return set(done.stdout.decode("utf-8").split())

@@ -116,7 +116,7 @@ def test_misspelt_words_are_found_and_a_spoilt_word_that_is_a_word_is_one_too() 
 
 def test_every_word_of_our_own_list_is_used_and_none_stands_twice() -> None:
     words = (lint.DATA / "words.txt").read_text("utf-8").split()
-    used = {word for task in TASKS for word in lint._words(task.question)}
+    used = {word for task in TASKS for word in lint.words_of(task.question)}
     assert len(set(words)) == len(words)
     assert [word for word in words if word not in used] == []
 

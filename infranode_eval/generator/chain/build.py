@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from infranode_eval.chain import pointers
+from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Fault, Step, faults_from_json, steps_from_json
 from infranode_eval.chain.derive import Executed, Refused, check, execute_plan, value_of
 from infranode_eval.chain.evidence import must_call_of, path_of
@@ -17,7 +18,7 @@ from infranode_eval.chain.worlds import Response, Session, World
 from infranode_eval.generator.chain import proofs
 from infranode_eval.generator.chain.expectation import expected_answer, written
 from infranode_eval.generator.chain.slots import Filling, filled, sentence
-from infranode_eval.generator.chain.templates import Pick, Template
+from infranode_eval.generator.chain.template import Pick, Template
 from infranode_eval.generator.chain.walk import Candidate
 from lm_eval_task.match import json_equal
 from lm_eval_task.records import Call
@@ -51,7 +52,8 @@ class Builder:
         fillings = candidate.fillings
         steps = steps_from_json(filled(list(template.plan), fillings))
         derivation = Derivation.from_json(filled(template.derive, fillings))
-        near = {name: Derivation.from_json(filled(slip, fillings)) for name, slip in template.near.items()}
+        near, same = ({name: Derivation.from_json(filled(one, fillings)) for name, one in found.items()}
+                      for found in (template.near, template.same))
         block = filled(template.answer, fillings)
         faults, injected = self._faults(template, steps, fillings)
         session = Session(self.world, faults)
@@ -61,6 +63,9 @@ class Builder:
         bodies = {step.id: step.response.body for step in executed}
         check(derivation, bodies, near, block)
         answer = expected_answer(block, value_of(derivation, bodies), _carrying(steps, derivation, executed))
+        if answer["type"] != "none" and not same_value(answer["value"], answer.get("unit"), answer):
+            raise Refused(f"the gold {answer['value']!r} is not read as a right answer")
+        _check_same(same, bodies, answer)
         slips = _slips(near, bodies, answer)
         must_call = must_call_of(steps, executed, self.world, derivation, faults)
         proofs.prove_seen(steps, derivation, executed)
@@ -69,7 +74,7 @@ class Builder:
             proofs.prove_stop(must_call)
         expect = {"answer": answer, "must_call": must_call, "path": path_of(steps, executed),
                   "must_not": filled(list(template.must_not), fillings), "near_misses": slips, "injection": injection}
-        return Row(candidate.slugs, {
+        return Row(candidate.cities.slugs, {
             "category": template.category, "question": sentence(candidate.phrasing, fillings),
             "world": {"kind": self.world.kind, "name": self.world.name, "sha256": self.world.sha256},
             "max_turns": max(LEAST_TURNS, 2 * len(steps) + 2), "plan": [step.to_json() for step in steps],
@@ -111,10 +116,11 @@ class Builder:
         response = found[wanted]
         place = filled(template.injection["at"], fillings)
         original = pointers.at(response.body, place)
-        if not isinstance(original, str):
+        value = template.injection.get("value", "{text}")
+        if original is pointers.MISSING or (value == "{text}" and not isinstance(original, str)):
             raise Refused(f"there is no text at {place} of {response.request} that could carry an order")
-        text = sentence(template.injection["text"], {**fillings, "original": Filling(original, original)})
-        fault = Fault(response.request, at=place, value=text)
+        text = sentence(template.injection["text"], {**fillings, "original": Filling(str(original), original)})
+        fault = Fault(response.request, at=place, value=filled(value, {**fillings, "text": Filling(text, text)}))
         return (*faults, fault), fault
 
     def _injection(self, template: Template, fillings: Mapping[str, Filling], derivation: Derivation,
@@ -159,6 +165,14 @@ def _carrying(steps: Sequence[Step], derivation: Derivation, executed: Sequence[
     return by_id[carrying[-1]]
 
 
+def _check_same(same: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
+    """Raise Refused where another reading of the question has another answer."""
+    for name, reading in same.items():
+        value = written(answer["type"], value_of(reading, bodies))
+        if not same_value(value, answer.get("unit"), answer):
+            raise Refused(f'the reading "{name}" gives {value!r}')
+
+
 def _slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each near miss as the answer would write it. Raise Refused where one is right by accident."""
     found = {}
@@ -166,7 +180,7 @@ def _slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Ma
         value = value_of(slip, bodies)
         with suppress(Refused):         # another type, or 0: a slip may give what a gold may not
             value = written(answer["type"], value)
-        if json_equal(value, answer["value"]):
+        if json_equal(value, answer["value"]) or same_value(value, None, answer):
             raise Refused(f'near miss "{name}" gives the gold: {value!r}')
         found[name] = value
     return found

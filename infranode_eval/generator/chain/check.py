@@ -19,7 +19,8 @@ from typing import Any
 from infranode_eval.chain.worlds import open_world
 from infranode_eval.generator.chain.build import Builder
 from infranode_eval.generator.chain.draw import Drawn, draw
-from infranode_eval.generator.chain.templates import Template, read_templates
+from infranode_eval.generator.chain.template import Template
+from infranode_eval.generator.chain.templates import read_templates
 from infranode_eval.infranode import facts
 from infranode_eval.terminal import Parser
 from lm_eval_task.errors import BenchError

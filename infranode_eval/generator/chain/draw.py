@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 from infranode_eval.chain.derive import Refused
 from infranode_eval.generator.chain.build import Builder, Row
-from infranode_eval.generator.chain.templates import Control, Template
+from infranode_eval.generator.chain.slots import german_number
+from infranode_eval.generator.chain.template import Template, twin_of
 from infranode_eval.generator.chain.walk import Candidate, candidates
+from infranode_eval.generator.templates import city_forms
 from infranode_eval.shipped import read_shipped
 
 _FIELDS = ("task_id", "set", "category", "question", "world", "max_turns", "plan", "derive", "near", "faults", "pair",
@@ -99,24 +102,30 @@ class _Hand:
 
     def _row(self, template: Template, candidate: Candidate) -> Row:
         row = self.builder.row(template, candidate)
+        self._check_question(row)
+        return row
+
+    def _check_question(self, row: Row) -> None:
         if row.question in self.questions:
             raise Refused(f"the same question stands in {self.questions[row.question]}")
-        told = told_gold(row)
+        told = told_gold(row.question, row.fields["expect"]["answer"])
         if told is not None:
             raise Refused(f"the question holds the gold {told}")
-        return row
 
     def _twin(self, template: Template, number: int, candidate: Candidate, row: Row) -> tuple[Row, Candidate] | None:
         """The twin of a core task: the first of its candidates that holds."""
         if template.control is None or self.set_name != "core":
             return None
         reason = "it has no candidate"
-        other = twin_template(template, template.control, candidate)
+        other = replace(twin_of(template, template.control), phrasings=(candidate.phrasing,), picks={}, tasks=1,
+                        vary={slot: (candidate.fillings[slot],) for slot in candidate.chosen})
+        if template.control.cities is None:
+            other = replace(other, cities=(candidate.cities,))
         for one in candidates(other, number, self.builder.picked):
             try:
                 found = self.builder.row(other, one)
-                if found.question in self.questions or told_gold(found) is not None:
-                    raise Refused("its question stands already, or holds the gold")
+                if found.question != row.question:
+                    self._check_question(found)
                 return found, one
             except Refused as error:
                 reason = f"{one.named}: {error.reason}"
@@ -139,7 +148,7 @@ class _Hand:
 
     def _id(self, row: Row, candidate: Candidate, mark: str) -> str:
         """category-city-template, numbered where it is taken; without a city what the question names instead."""
-        named = row.slugs or [_ascii(candidate.fillings[slot].text) for slot in candidate.chosen[:1]]
+        named = row.slugs or [_ascii(str(candidate.fillings[slot].value)) for slot in candidate.chosen[:1]]
         stem = "-".join((row.fields["category"], *named, row.fields["template"]))
         found = _first_free(stem, mark, self.ids)
         self.ids.add(found)
@@ -154,46 +163,21 @@ def _first_free(stem: str, mark: str, taken: set[str]) -> str:
     return found
 
 
-def twin_template(template: Template, control: Control, candidate: Candidate) -> Template:
-    """The template of a task's twin: the same wording and choices, other cities where the control names some, no fault.
-
-    Steps that only the fault makes necessary are gone: those that fail, unless the twin's derivation reads them.
-    """
-    derive = control.derive or template.derive
-    near = control.near if control.near is not None else {} if control.derive else template.near
-    return replace(
-        template, phrasings=(candidate.phrasing,), cities=control.cities or (candidate.slugs,),
-        vary={slot: (candidate.fillings[slot],) for slot in candidate.chosen}, picks={}, tasks=1,
-        plan=control.plan or [_answering(step) for step in template.plan if _is_needed(step, derive)],
-        derive=derive, near=near, answer=control.answer or template.answer, faults=(), injection=None, control=None)
-
-
-def _is_needed(step: Mapping[str, Any], derive: Mapping[str, Any]) -> bool:
-    return step.get("result", "answered") == "answered" or step["id"] in _steps_of(derive)
-
-
-def _answering(step: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The step as one that is answered."""
-    return {name: value for name, value in step.items() if name not in ("result", "carry")}
-
-
-def _steps_of(derive: Any) -> Iterator[str]:
-    if isinstance(derive, Mapping):
-        named = derive.get("from", [])
-        yield from [named] if isinstance(named, str) else named
-        for inner in derive.values():
-            yield from _steps_of(inner)
-
-
-def told_gold(row: Row) -> str | None:
+def told_gold(question: str, answer: Mapping[str, Any]) -> str | None:
     """The gold, where the question holds it. Of several cities that a question names, one may be the answer."""
-    answer = row.fields["expect"]["answer"]
-    if answer["type"] in ("none", "set") or len(row.slugs) > 1:
+    value = answer["value"]
+    if answer["type"] in ("none", "set") or value in _city_names():
         return None
-    value = str(answer["value"])
-    forms = {value, value.replace(".", ",")} if answer["type"] == "number" else {value}
-    found = next((form for form in sorted(forms) if re.search(rf"(?<!\w){re.escape(form)}(?!\w)", row.question)), None)
-    return found
+    spelled = {str(value)}
+    if answer["type"] == "number":
+        spelled |= {str(value).replace(".", ","), german_number(value)}
+    return next((text for text in sorted(spelled)
+                 if re.search(rf"(?<![\w.,]){re.escape(text)}(?!\w|[.,]\d)", question)), None)
+
+
+@cache
+def _city_names() -> frozenset[str]:
+    return frozenset(city_forms()) | {forms.name for forms in city_forms().values()}
 
 
 def canary() -> str:

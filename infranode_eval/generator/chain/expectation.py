@@ -9,7 +9,7 @@ from typing import Any
 
 from infranode_eval.chain.derive import Refused
 from infranode_eval.chain.pointers import is_number
-from infranode_eval.generator.chain.templates import COVERED_CITIES
+from infranode_eval.generator.chain.template import COVERED_CITIES
 from infranode_eval.generator.templates import city_forms
 
 _LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d)")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_NUMBERED = re.compile(r"(\w+?)([1-9])")
 _SLOT = re.compile(r"{([A-Za-z_][A-Za-z0-9_]*)}")
 CITY_SLOTS = ("city", "in_city", "gen", "adj", "slug")
 SPOKEN = ("city", "in_city", "gen", "adj")      # the forms that name a city in a sentence
@@ -58,3 +59,19 @@ def filled(value: Any, fillings: Fillings) -> Any:
     if isinstance(value, (list, tuple)):
         return [filled(inner, fillings) for inner in value]
     return value
+
+
+def is_city_slot(slot: str) -> bool:
+    """Is it a form of a city, numbered or not?"""
+    return base_of(slot) in CITY_SLOTS
+
+
+def base_of(slot: str) -> str:
+    """"in_city2" → "in_city"; any other slot stays."""
+    numbered = _NUMBERED.fullmatch(slot)
+    return numbered[1] if numbered and numbered[1] in CITY_SLOTS else slot
+
+
+def german_number(value: float) -> str:
+    """1500 → "1.500", 2.5 → "2,5": a number as a German sentence writes it."""
+    return f"{value:,}".translate(str.maketrans(",.", ".,"))

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from infranode_eval.generator.chain.slots import Filling, slots_of
-from infranode_eval.generator.chain.templates import Pick, Template
+from infranode_eval.generator.chain.template import Cities, Pick, Template
 from infranode_eval.generator.deal import values_of
 
 # (slot, pick, forms of the cities) -> the fillings that each row of the pick gives
@@ -22,9 +22,9 @@ Rows = Callable[[str, Pick, Mapping[str, Filling]], Sequence[Mapping[str, Fillin
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """What may become a task: its cities, and a filling for every slot. chosen: the slots that are no city form."""
+    """What may become a task: its cities, and a filling for every slot. chosen: the slots of vary and pick."""
 
-    slugs: tuple[str, ...]
+    cities: Cities
     phrasing: str
     fillings: Mapping[str, Filling]
     chosen: tuple[str, ...]
@@ -32,25 +32,26 @@ class Candidate:
     @property
     def named(self) -> str:
         """"bonn, koeln, kw=150": what sets it apart, for people."""
-        return ", ".join((*self.slugs, *(f"{slot}={self.fillings[slot].text}" for slot in self.chosen)))
+        slots = (*self.cities.fillings, *self.chosen)
+        return ", ".join((*self.cities.slugs, *(f"{slot}={self.fillings[slot].text}" for slot in slots)))
 
 
 def candidates(template: Template, number: int, rows: Rows) -> Iterator[Candidate]:
     """The candidates for task `number` (from 0) of the template, each once. `rows` reads the world for picks."""
-    for slugs in _cities(template, number):
-        forms = {slot: Filling(form, form) for slot, form in values_of(slugs, len(slugs) > 1).items()}
+    for cities in _cities(template, number):
+        values = values_of(cities.slugs, len(cities.slugs) > 1)
+        forms = {**{slot: Filling(form, form) for slot, form in values.items()}, **cities.fillings}
         phrasing = _phrasing(template, number, forms)
         if phrasing is None:
             continue
         for fillings in _choices(template, number, forms, rows):
-            yield Candidate(slugs, phrasing, {**forms, **fillings}, tuple(fillings))
+            yield Candidate(cities, phrasing, {**forms, **fillings}, tuple(fillings))
 
 
-def _cities(template: Template, number: int) -> list[tuple[str, ...]]:
-    cities = template.cities
-    first = cities[number % len(cities)]
-    spare = cities[template.tasks:]
-    return list(dict.fromkeys((first, *spare, *_from(cities, number))))
+def _cities(template: Template, number: int) -> list[Cities]:
+    indices = range(len(template.cities))
+    order = (number % len(indices), *indices[template.tasks:], *_from(indices, number))
+    return [template.cities[index] for index in dict.fromkeys(order)]
 
 
 def _phrasing(template: Template, number: int, forms: Mapping[str, Filling]) -> str | None:

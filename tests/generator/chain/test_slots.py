@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from infranode_eval.generator.chain.slots import Filling, filled, sentence, slots_of
+from infranode_eval.generator.chain.slots import Filling, filled, german_number, sentence, slots_of
 
 FILLINGS = {"kw": Filling("150", 150), "slug1": Filling("bonn", "bonn"), "slug2": Filling("koeln", "koeln"),
             "art": Filling("Gäste", "ankuenfte")}
@@ -37,3 +37,8 @@ def test_a_slot_without_a_filling_is_named() -> None:
 
 def test_the_slots_of_a_value() -> None:
     assert slots_of({"a": ["{kw} und {slug1}"], "b": {"{x}": "{art}"}, "c": 3}) == {"kw", "slug1", "art"}
+
+
+@pytest.mark.parametrize(("number", "text"), [(150, "150"), (1500, "1.500"), (2.5, "2,5"), (12345.6, "12.345,6")])
+def test_numbers_are_written_in_german(number: float, text: str) -> None:
+    assert german_number(number) == text

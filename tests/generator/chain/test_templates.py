@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from infranode_eval.generator.chain.slots import Filling
-from infranode_eval.generator.chain.templates import Template, german_number, read_templates
+from infranode_eval.generator.chain.template import Cities, Template
+from infranode_eval.generator.chain.templates import read_templates
 from lm_eval_task.errors import DataError
 
 CALL = {"name": "get_city_resource", "arguments": {"slug": "{slug}", "resource": "charging"}}
@@ -50,7 +51,7 @@ def read(tmp_path: Path, *rows: Any, category: str = "filter_count") -> tuple[Te
 
 def test_a_template_is_read_with_typed_values(tmp_path: Path) -> None:
     template, = read(tmp_path, ROW)
-    assert template.cities == (("dresden",), ("ulm",))
+    assert [cities.slugs for cities in template.cities] == [("dresden",), ("ulm",)]
     assert template.vary == {"kw": (Filling("150", 150), Filling("50", 50))}
     assert template.tasks == 2 and template.control is None and template.faults == ()
 
@@ -59,7 +60,7 @@ def test_several_cities_have_numbered_slots(tmp_path: Path) -> None:
     texts = [f"{word} {{city1}} und {{city2}}, {{kw}}?" for word in ("Was", "Wie", "Wo")]
     template, = read(tmp_path, ROW | {"phrasings": texts, "cities": [["bonn", "ulm"], ["koeln", "ulm"]],
                                       "plan": [changed("call.arguments.slug", "{slug2}", ROW["plan"][0])]})
-    assert template.cities == (("bonn", "ulm"), ("koeln", "ulm"))
+    assert [cities.slugs for cities in template.cities] == [("bonn", "ulm"), ("koeln", "ulm")]
 
 
 def test_a_town_outside_the_registry_is_a_slot_of_its_own(tmp_path: Path) -> None:
@@ -68,7 +69,7 @@ def test_a_town_outside_the_registry_is_a_slot_of_its_own(tmp_path: Path) -> Non
                         "plan": [changed("call.arguments.slug", "{town}", ROW["plan"][0])]}
     del row["cities"]
     template, = read(tmp_path, row)
-    assert template.cities == ((),)
+    assert template.cities == (Cities(),)
 
 
 @pytest.mark.parametrize(("row", "field", "why"), [
@@ -110,6 +111,8 @@ def test_a_town_outside_the_registry_is_a_slot_of_its_own(tmp_path: Path) -> Non
     (changed("answer.decimals", -1), "answer.decimals:", "decimals"),
     (changed("answer.value", 9), "answer.value: there is no such field", "nobody types a gold"),
     (changed("answer.type", "none"), "answer.reasons:", "none has reasons"),
+    (ROW | NONE | {"answer": {"type": "none", "reasons": ["weiß nicht"]}}, "answer.reasons:", "nobody reads it"),
+    (changed("answer.unit", "Stück"), "answer.unit:", "a unit that nobody reads"),
     (ROW | NONE | {"derive": COUNT}, 'answer.type: is "none" exactly where', "none without op none"),
     (ROW | {"injection": ATTACK}, "injection: belongs to", "another category"),
     (ROW | {"control": {"citys": ["bonn"]}}, "control.citys: there is no such field", "a slip of the pen"),
@@ -162,8 +165,3 @@ def test_a_missing_file_and_a_name_that_stands_twice(tmp_path: Path) -> None:
         read_templates([tmp_path / "none.json"])
     with pytest.raises(DataError, match="the name stands already in"):
         read(tmp_path, ROW, changed("tasks", 1))
-
-
-@pytest.mark.parametrize(("number", "text"), [(150, "150"), (1500, "1.500"), (2.5, "2,5"), (12345.6, "12.345,6")])
-def test_numbers_are_written_in_german(number: float, text: str) -> None:
-    assert german_number(number) == text
