@@ -1,6 +1,7 @@
 """Shows what templates of the suite chain yield, for those who write them.
 
     python -m infranode_eval.generator.chain.check [FILE …] [--world-seed SEED] [--template NAME] [--all-refusals]
+    python -m infranode_eval.generator.chain.check [FILE …] --worlds 20      which templates run out in s1 … s20?
 
 Without files: every file in data/chain/templates. Exit codes: 0 each template yields its tasks, 1 one does not,
 2 a file breaks its format.
@@ -32,18 +33,40 @@ _SHOWN = 12         # refusals a template, unless all are asked for
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _arguments(arguments)
     try:
-        templates = read_templates([Path(name) for name in chosen.files] or None)
-        builder = Builder(open_world({"kind": "snapshot", "name": chosen.world_seed}), read_tools())
-        short = 0
+        templates = [template for template in read_templates([Path(name) for name in chosen.files] or None)
+                     if chosen.template in (None, template.name)]
+        if chosen.worlds:
+            return _in_worlds(templates, [f"s{number}" for number in range(1, chosen.worlds + 1)])
+        builder, short = _builder(chosen.world_seed), 0
         for template in templates:
-            if chosen.template in (None, template.name):
-                drawn = draw([template], builder)
-                short += bool(drawn.short)
-                print("\n".join(report(template, drawn, chosen.all_refusals)))
+            drawn = draw([template], builder)
+            short += bool(drawn.short)
+            print("\n".join(report(template, drawn, chosen.all_refusals)))
     except BenchError as error:
         print(f"check: {error}", file=sys.stderr)
         return error.exit_code
     return 1 if short else 0
+
+
+def _builder(seed: str) -> Builder:
+    return Builder(open_world({"kind": "snapshot", "name": seed}), read_tools())
+
+
+def _in_worlds(templates: Sequence[Template], seeds: Sequence[str]) -> int:
+    """One line for each template that runs out somewhere, with the worlds and how many candidates are refused."""
+    short: dict[str, list[str]] = {template.name: [] for template in templates}
+    refused: Counter[str] = Counter()
+    for seed in seeds:
+        builder = _builder(seed)
+        for template in templates:
+            drawn = draw([template], builder)
+            refused[template.name] += len(drawn.refusals)
+            if drawn.short:
+                short[template.name].append(seed)
+    for template in templates:
+        print(f"{template.category}/{template.name}: {refused[template.name] / len(seeds):.1f} candidates refused a "
+              f"world" + (f"; RUNS OUT in {', '.join(short[template.name])}" if short[template.name] else ""))
+    return 1 if any(short.values()) else 0
 
 
 def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -51,6 +74,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("files", nargs="*", metavar="FILE", help="default: every file in data/chain/templates")
     parser.add_argument("--world-seed", default=facts.DEFAULT_SEED, metavar="SEED", help="default: s1")
     parser.add_argument("--template", metavar="NAME", help="only this one")
+    parser.add_argument("--worlds", type=int, default=0, metavar="N", help="only say which run out in s1 … sN")
     parser.add_argument("--all-refusals", action="store_true", help=f"not only the first {_SHOWN} of a template")
     return parser.parse_args(arguments)
 
