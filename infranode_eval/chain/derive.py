@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.chain import pointers
+from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Source, Step
 from infranode_eval.chain.pointers import MISSING, is_number
 from infranode_eval.chain.requests import request_for
@@ -314,7 +315,7 @@ def check(derivation: Derivation | Mapping[str, Any], bodies: Bodies, near: Mapp
             found = value_of(other, bodies)
         except Refused as error:
             raise Refused(f'near miss "{name}" has no value: {error.reason}') from None
-        if _too_close(gold, found, tolerance):
+        if _too_close(gold, found, tolerance, answer):
             raise Refused(f'near miss "{name}" gives the gold: {_short(found)}')
 
 
@@ -323,13 +324,12 @@ def _check_gold(gold: Any) -> None:
         raise Refused(f"the gold is {gold!r}, which a guess would hit")
 
 
-def _too_close(gold: Any, other: Any, tolerance: Fraction) -> bool:
+def _too_close(gold: Any, other: Any, tolerance: Fraction, answer: Mapping[str, Any]) -> bool:
+    """Numbers within twice the tolerance, names that the scorer would take for each other, anything else if equal."""
     if is_number(gold) and is_number(other):
         return abs(Fraction(str(gold)) - Fraction(str(other))) <= 2 * tolerance
-    if isinstance(gold, list) and isinstance(other, list):
-        return set(map(canonical_json, gold)) == set(map(canonical_json, other))
-    if isinstance(gold, str) and isinstance(other, str):
-        return gold.casefold() == other.casefold()
+    if answer.get("type") in ("string", "set") and type(gold) is type(other):
+        return same_value(other, None, {**answer, "value": gold})
     return json_equal(gold, other)
 
 

@@ -32,7 +32,9 @@ TRAINS = [{"time": "10:12", "long": True, "platform": "10"}, {"time": "10:05", "
           {"time": "10:30", "long": True, "platform": "3"}, {"time": "10:20", "long": False, "platform": "1"}]
 BODIES = {
     "a": body({"sites": SITES, "trains": TRAINS, "count": 4, "rate": 9.1, "label": "x", "nothing": None, "zero": 0,
-               "open": True, "empty": "", "none": []}),
+               "open": True, "empty": "", "hbf": "Bonn Hbf", "station": "Bonn Hauptbahnhof", "hbf2": "Bonn Süd",
+               "track": "12", "gleis": "Gleis 12", "at": "2026-07-06T10:05:00", "at2": "2026-07-06T10:05:00",
+               "at3": "2026-07-06T10:06:00"}),
     "b": body({"sites": [{"name": "Süd", "kw": 50.0, "points": None}, {"name": "Mitte", "kw": 7.3, "points": 1}],
                "rate": 6.3, "count": 4}),
     "c": body({"rate": 9.1}),
@@ -189,6 +191,11 @@ RATE_PER_COUNT = {"op": "ratio", "of": value("rate"), "over": value("count")}   
     (RATE_PER_COUNT, value("rate", "b"), {"type": "number", "decimals": 0}, False, "4 apart, 1.02 allowed"),
     (RATE_PER_COUNT, {**RATE_PER_COUNT, "times": 1.4}, {"type": "number", "decimals": 0}, True, "0.91 apart"),
     (value("label"), value("label"), {"type": "string"}, True, "the same text"),
+    (value("hbf"), value("station"), {"type": "string"}, True, "the scorer takes both spellings"),
+    (value("hbf"), value("hbf2"), {"type": "string"}, False, "another station"),
+    (value("track"), value("gleis"), {"type": "string", "drop": ["Gleis"]}, True, "a dropped word makes no difference"),
+    (value("at"), value("at2"), {"type": "time"}, True, "the same moment"),
+    (value("at"), value("at3"), {"type": "time"}, False, "another one"),
     (names(where=FAST), names(where=[["/kw", ">", 20], ["/kw", "<", 400]]), {"type": "set"}, False, "another set"),
     (names(where=FAST), names(where=[["/kw", ">", 22]]), {"type": "set"}, True, "the same set"),
     (value("rate"), value("label"), NUMBER, False, "another type"),
