@@ -8,6 +8,7 @@ Usage:
   python3 measure.py --model gpt-4.1-mini --cached 0.1 prices from the dated table, or overridden one by one
   python3 measure.py --tasks FILE --tools FILE --json
   python3 measure.py --suite bench [--cases FILE --tools FILE]
+  python3 measure.py --suite chain [--max-result-chars N]      requests, and the context that a model needs
 
 Exit status: 0, or 2 for wrong usage or data.
 """
@@ -17,8 +18,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
@@ -41,18 +43,21 @@ from lm_eval_task.prompt import MODES
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Toolset, data_file
 
-OWN_FILES = {MAIN: "tasks.jsonl", "bench": "bench_cases.jsonl"}
+OWN_FILES = {MAIN: "tasks.jsonl", "bench": "bench_cases.jsonl", "chain": "chain/tasks.jsonl"}
 
 
 def parser() -> argparse.ArgumentParser:
     described = Parser("measure.py", __doc__)
     described.add_argument("--suite", default=MAIN, choices=SUITES)
     described.add_argument("--set", metavar="S", help="core (default), extended, robust, abstain, full or all; bench: "
-                                                      "original (default), paraphrase, all")
+                                                      "original (default), paraphrase, all; chain: full "
+                                                      "(default), core, control, reseed")
     described.add_argument("--tasks", "--cases", metavar="FILE", help="default: the suite's own (tasks.jsonl)")
     described.add_argument("--tools", metavar="FILE", help="default: the suite's own (tools.json)")
     described.add_argument("--tokenizer", metavar="PATH", help="count tokens instead of estimating them")
-    described.add_argument("--max-tokens", type=int, metavar="N", help="longest reply; default: 160, bench: 512")
+    described.add_argument("--max-tokens", type=int, metavar="N", help="longest reply; default: 160, bench: 512, "
+                                                                    "chain: 1024")
+    described.add_argument("--max-result-chars", type=int, metavar="N", help="chain: as in run_eval.py")
     described.add_argument("--model", metavar="NAME", help="take prices from the table, which nobody checked for you")
     described.add_argument("--price-in", type=float, metavar="P", help="per million input tokens")
     described.add_argument("--price-out", type=float, metavar="P", help="per million output tokens")
@@ -89,21 +94,28 @@ def measure(options: argparse.Namespace) -> tuple[Measurement, list[str]]:
         raise DataError("is not there; build it with python3 generate.py, or name a file with --tasks",
                         data_file("tasks.jsonl"))
     tasks = suite.load(options.tasks, tools, which)
+    own = {} if options.max_result_chars is None else {"max_result_chars": options.max_result_chars}
+    for name in own.keys() - set(suite.OWN_FLAGS):
+        raise UsageError(f"--{name.replace('_', '-')}: suite {options.suite} takes no such flag")
     counter = load_counter(options.tokenizer) if options.tokenizer else ESTIMATE
-    prompts = tuple(prompt_of(mode, tools, tasks, counter.count, max_tokens,
-                              setup_of(mode, suite, tools, options.tasks).before_question) for mode in MODES)
+    setups = {mode: setup_of(mode, suite, tools, options.tasks, max_tokens, own) for mode in MODES}
+    prompts = tuple(prompt_of(mode, tools, tasks, counter.count, max_tokens, setup.before_question)
+                    for mode, setup in setups.items())
+    forecasts = {mode: found for mode, setup in setups.items()
+                 if (found := suite.forecast(tasks, setup, counter.count)) is not None}
     gold = gold_tokens(tasks, counter.count)
     costs = tuple(cost_of(p, price, gold, max_tokens) for p in prompts) if price else ()
     notes = [f"prices of {options.model}: list of {table.as_of}, {table.currency}, unverified here; check them before "
              "you pay"] if options.model else []
     notes += fewer_tools(suite, tasks, tools)
     name = f"{options.tasks or OWN_FILES[options.suite]}, set {which}"
-    return Measurement(name, counter.source, max_tokens, gold, prompts, price, costs), notes
+    return Measurement(name, counter.source, max_tokens, gold, prompts, price, costs, forecasts), notes
 
 
-def setup_of(mode: str, suite: Suite, tools: Toolset, path: str | None) -> Setup:
-    """What precedes the questions; the sampling plays no part in it."""
-    return Setup.of(mode, tools, Sampling(suite.MAX_TOKENS), None, suite.scene(path, tools))
+def setup_of(mode: str, suite: Suite, tools: Toolset, path: str | None, max_tokens: int,
+             own: Mapping[str, Any]) -> Setup:
+    """What precedes the questions, and how plays of several requests go on."""
+    return Setup.of(mode, tools, Sampling(max_tokens), None, suite.scene(path, tools, own))
 
 
 def fewer_tools(suite: Suite, tasks: Sequence[Task], tools: Toolset) -> list[str]:

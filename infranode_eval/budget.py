@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from infranode_eval.shipped import read_shipped
@@ -64,6 +64,29 @@ class Cost:
     lowest: float
     uncached: float
     highest: float
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """What plays of several requests take if they follow the golds, each on its own; tokens.
+
+    cached: of the input, what stood in the request before, word for word. most_output: if every reply were as long as
+    it may be. context: the longest request and a reply.
+    """
+
+    requests: int
+    input_tokens: int
+    cached: int
+    output_tokens: int
+    most_output: int
+    context: int
+
+    def cost(self, price: Price) -> Cost:
+        told = self.input_tokens * price.price_in
+        less = self.cached * (price.price_in - price.cached) if price.cached is not None else 0.0
+        said = self.output_tokens * price.price_out
+        return Cost((told - less + said) / MILLION, (told + said) / MILLION,
+                    (told + self.most_output * price.price_out) / MILLION)
 
 
 def prompt_of(mode: str, tools: Toolset, tasks: Sequence[Task], count: Callable[[str], int], max_tokens: int,
@@ -156,13 +179,36 @@ class Measurement:
     prompts: tuple[Prompt, ...]
     price: Price | None
     costs: tuple[Cost, ...]
+    forecasts: Mapping[str, Forecast] = field(default_factory=dict)     # by mode, where a task is several requests
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
+def forecast_section(name: str, tasks: int, found: Mapping[str, Forecast], source: str, price: Price | None,
+                     notes: Sequence[str] = ()) -> Section:
+    """Plays of several requests, one row a mode."""
+    headers = ("requests", "input tokens", "of them repeated %", "output tokens", "output tokens, at most",
+               "context needed, tokens")
+    rows = tuple((mode, _number(f.requests), _number(f.input_tokens), percent(_ratio(f.cached, f.input_tokens)),
+                  _number(f.output_tokens), _number(f.most_output), _number(f.context)) for mode, f in found.items())
+    tables = [Table("A full run, if plays follow the golds", _columns(headers), rows, (
+        "each request repeats all that was said before: input grows with every turn, and a model that takes detours "
+        "sends more; a play may take up to twice the calls and two more",))]
+    if price is not None:
+        costs = {mode: f.cost(price) for mode, f in found.items()}
+        heads = ("repeated input cached", "no cache", "no cache, longest replies")
+        tables.append(Table("Cost of a full run", _columns(heads), tuple(
+            (mode, f"{c.lowest:.4f}" if price.cached is not None else ABSENT, f"{c.uncached:.4f}", f"{c.highest:.4f}")
+            for mode, c in costs.items()), (_price_note(price),)))
+    return Section(f"{name}: {tasks} tasks", tuple(tables), (f"tokens: {source}", *notes))
+
+
 def measurement_section(found: Measurement, notes: Sequence[str] = ()) -> Section:
     """Size, tokens of a full run, and cost, both modes side by side."""
+    if found.forecasts:
+        return forecast_section(found.tasks, found.prompts[0].requests, found.forecasts, found.token_source,
+                                found.price, notes)
     tables = (_size_table(found), _run_table(found), *([_cost_table(found)] if found.price else []))
     return Section(f"{found.tasks}: {found.prompts[0].requests} tasks", tables,
                    (f"tokens: {found.token_source}", *notes))
@@ -194,9 +240,13 @@ def _cost_table(found: Measurement) -> Table:
                  for p, c in zip(found.prompts, found.costs, strict=True))
     headers = ("prefix cached, gold replies", "no cache, gold replies", "no cache, longest replies")
     return Table("Cost of a full run", _columns(headers), rows, (
-        f"per million tokens: in {price.price_in:g}, cached {price.cached if cached else ABSENT}, out "
-        f"{price.price_out:g}" if price else "",
+        _price_note(price) if price else "",
         "reasoning models bill their thoughts as output: expect the last column, and more with a larger --max-tokens"))
+
+
+def _price_note(price: Price) -> str:
+    cached = ABSENT if price.cached is None else price.cached
+    return f"per million tokens: in {price.price_in:g}, cached {cached}, out {price.price_out:g}"
 
 
 def _columns(headers: Sequence[str]) -> tuple[Column, ...]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from infranode_eval.budget import Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
+from infranode_eval.budget import Forecast, Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
 from infranode_eval.destination import Claim, Taken, claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
@@ -92,7 +92,8 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
     yield (f"dry run, nothing is sent: {ready.description.model} ({ready.description.backend}, {ready.setup.mode}), "
            f"suite {ready.description.suite}, set {ready.description.set}"
            + (f", arm {arm}" if (arm := ready.description.settings.get("arm")) else ""))
-    yield f"requests       {len(asked):>12,}   one a task at least, without retries; {ready.out}"
+    what = "plays" if ready.suite.REPLAYS else "requests"
+    yield f"{what:<15}{len(asked):>12,}   one a task at least, without retries; {ready.out}"
     if ready.setup.scene.about:
         yield ready.setup.scene.about
     if rehearsal.retired:
@@ -101,6 +102,36 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
         yield f"note: {rehearsal.taken}"
     if not asked:
         return
+    if (forecast := ready.suite.forecast(asked, ready.setup, ESTIMATE.count)) is not None:
+        yield from _forecast_lines(rehearsal, forecast)
+    else:
+        yield from _prompt_lines(rehearsal)
+    if rehearsal.preview is not None:
+        yield ""
+        yield f"POST {rehearsal.preview.url}"
+        yield from (f"{name}: {value}" for name, value in rehearsal.preview.headers.items())
+        yield ""
+        yield json.dumps(rehearsal.preview.body, ensure_ascii=False, indent=1)
+
+
+def _forecast_lines(rehearsal: Rehearsal, forecast: Forecast) -> Iterator[str]:
+    """Plays of several requests: what they take if they follow the golds."""
+    suite = rehearsal.ready.plan.suite
+    yield f"requests       {forecast.requests:>12,}   if each follows its gold; detours need more"
+    yield (f"input tokens   {forecast.input_tokens:>12,}   an estimate (measure.py --suite {suite} --tokenizer counts); "
+           f"{forecast.cached:,} of them repeat the request before")
+    yield f"output tokens  {forecast.output_tokens:>12,}   for the golds; at most {forecast.most_output:,}"
+    yield f"context        {forecast.context:>12,}   tokens that the model must hold, longest request and reply"
+    if (price := rehearsal.price) is not None:
+        cost = forecast.cost(price)
+        cached = f"{cost.lowest:.4f} with cached repeats, " if price.cached is not None else ""
+        yield (f"price          {cost.uncached:>12.4f}   for the golds; {cached}at most {cost.highest:.4f}; "
+               f"{price.price_in:g} in, {price.price_out:g} out per million ({rehearsal.price_source})")
+
+
+def _prompt_lines(rehearsal: Rehearsal) -> Iterator[str]:
+    """One request a task: what the prompts take."""
+    ready, asked = rehearsal.ready, rehearsal.asked
     max_tokens = ready.setup.sampling.max_tokens
     prompt = prompt_of(ready.setup.mode, ready.setup.tools, asked, ESTIMATE.count, max_tokens,
                        ready.setup.before_question)
@@ -112,11 +143,3 @@ def rehearsal_lines(rehearsal: Rehearsal) -> Iterator[str]:
         cost = cost_of(prompt, price, gold, max_tokens)
         yield (f"price          {cost.uncached:>12.4f}   for the expected calls; at most {cost.highest:.4f}; "
                f"{price.price_in:g} in, {price.price_out:g} out per million ({rehearsal.price_source})")
-    if rehearsal.preview is not None:
-        yield ""
-        yield f"POST {rehearsal.preview.url}"
-        yield from (f"{name}: {value}" for name, value in rehearsal.preview.headers.items())
-        yield ""
-        yield json.dumps(rehearsal.preview.body, ensure_ascii=False, indent=1)
-
-

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.providers.protocol import Answer, Messages, Provider, Sampling, Tools
@@ -18,6 +18,9 @@ from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages, prompt_prefix
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import Toolset
+
+if TYPE_CHECKING:
+    from infranode_eval.budget import Forecast
 
 MAIN = "single"
 NOTHING: Mapping[str, Any] = {}
@@ -182,6 +185,10 @@ class Suite(Protocol):
 
     def aggregate(self, pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
         """The metrics over rows; a failure counts as not solved. None where a metric has no row."""
+        ...
+
+    def forecast(self, tasks: Sequence[Task], setup: Setup, count: Callable[[str], int]) -> Forecast | None:
+        """What a run takes, where a task is more than one request; None: the tasks and their prompts tell it."""
         ...
 
     def headline(self, metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None] | None:

@@ -85,6 +85,10 @@ STAGES = {"S1": "the right one of few tools", "S2": "one call, exact arguments",
 _CALLED, _SILENT = ("S1", "S2", "S3"), ("S4", "S5")
 
 
+def forecast(tasks: Sequence[Task], setup: Setup, count: Callable[[str], int]) -> None:
+    """One request a task: the prompts tell it."""
+
+
 def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None]:
     """auftraege_gelungen; under the original's rule its number goes first."""
     leading = {"streng": metrics.get(f"streng_{COUNTS}")} if strict else {}

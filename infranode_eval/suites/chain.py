@@ -5,10 +5,10 @@ Tasks, loop and verdict are the package infranode_eval.chain; here is how a run 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from infranode_eval.chain.course import Course
 from infranode_eval.chain.metrics import metrics_of
@@ -22,6 +22,9 @@ from infranode_eval.providers.protocol import Provider
 from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
 from lm_eval_task import tools as toolbox
 from lm_eval_task.tools import Toolset
+
+if TYPE_CHECKING:
+    from infranode_eval.budget import Forecast
 
 MAX_TOKENS = 1024
 MODE = "native"
@@ -87,6 +90,14 @@ def aggregate(pairs: Sequence[tuple[ChainTask, PlayScore]]) -> dict[str, float |
     """The metrics over rows; a failure counts as not solved."""
     return metrics_of([{"task_id": task.task_id, "category": task.category, "repeat": 1, **score.to_json()}
                        for task, score in pairs])
+
+
+def forecast(tasks: Sequence[ChainTask], setup: Setup, count: Callable[[str], int]) -> Forecast:
+    """Plays that follow the golds, every request counted."""
+    from infranode_eval.chain.forecast import forecast_of  # late: a run needs none
+
+    return forecast_of(tasks, lambda task, provider: play(task, provider, setup), setup.tools_json, count,
+                       setup.sampling.max_tokens)
 
 
 def headline(metrics: Mapping[str, float | None], strict: bool) -> dict[str, float | None] | None:

@@ -67,6 +67,10 @@ def aggregate(pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
     return scorer.aggregate([(task.category, score) for task, score in pairs])
 
 
+def forecast(tasks: Sequence[Task], setup: Setup, count: Callable[[str], int]) -> None:
+    """One request a task: the prompts tell it."""
+
+
 def headline(metrics: Mapping[str, float | None], strict: bool) -> None:
     """The table of the main suite leads with call_match and ability."""
 
