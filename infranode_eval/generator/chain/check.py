@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.chain.worlds import open_world
+from infranode_eval.generator.chain import lint
 from infranode_eval.generator.chain.build import Builder
 from infranode_eval.generator.chain.draw import Drawn, draw
 from infranode_eval.generator.chain.template import Template
 from infranode_eval.generator.chain.templates import read_templates
+from infranode_eval.generator.lint import Finding, has_speller
 from infranode_eval.infranode import facts
 from infranode_eval.terminal import Parser
 from lm_eval_task.errors import BenchError
@@ -37,15 +39,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
                      if chosen.template in (None, template.name)]
         if chosen.worlds:
             return _in_worlds(templates, [f"s{number}" for number in range(1, chosen.worlds + 1)])
-        builder, short = _builder(chosen.world_seed), 0
+        builder, short, rows = _builder(chosen.world_seed), 0, []
         for template in templates:
             drawn = draw([template], builder)
             short += bool(drawn.short)
+            rows += drawn.rows
             print("\n".join(report(template, drawn, chosen.all_refusals)))
+        print(*_language(rows, templates), sep="\n")
     except BenchError as error:
         print(f"check: {error}", file=sys.stderr)
         return error.exit_code
     return 1 if short else 0
+
+
+def _language(rows: Sequence[Mapping[str, Any]], templates: Sequence[Template]) -> Iterator[Finding]:
+    """What the lint says of the questions: wording, spelling, doubles."""
+    for row in rows:
+        yield from (Finding(check, row["task_id"], text) for check, text in lint.question_problems(row))
+    yield from lint.repeated(rows, templates)
+    if has_speller():
+        yield from lint.misspelt(rows)
 
 
 def _builder(seed: str) -> Builder:

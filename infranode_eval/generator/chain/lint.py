@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from infranode_eval.chain.declaration import Derivation
-from infranode_eval.chain.pointers import is_number
+from infranode_eval.chain.pointers import Condition, is_number
 from infranode_eval.chain.tasks import CATEGORIES
 from infranode_eval.generator.chain import holdings
 from infranode_eval.generator.chain.draw import told_gold
@@ -71,8 +71,7 @@ def findings(rows: Sequence[Row], templates: Sequence[Template]) -> Iterator[Fin
     for row in rows:
         yield from (Finding(check, row["task_id"], text) for check, text in question_problems(row))
     yield from _unphrased(rows, by_name)
-    yield from _near_duplicates([row for row in rows if row["set"] != "reseed"], by_name)
-    yield from _in_main_suite(rows)
+    yield from repeated(rows, templates)
 
 
 # --- the set ----------------------------------------------------------------------------------------------------------
@@ -132,6 +131,13 @@ def _pattern(phrasing: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
+def repeated(rows: Sequence[Row], templates: Sequence[Template]) -> Iterator[Finding]:
+    """Questions that stand twice: in this suite, or in the main one."""
+    rows = [row for row in rows if row["set"] != "reseed"]       # which asks what core asks
+    yield from _near_duplicates(rows, {template.name: template for template in templates})
+    yield from _in_main_suite(rows)
+
+
 def _near_duplicates(rows: Sequence[Row], templates: Mapping[str, Template]) -> Iterator[Finding]:
     """Questions that are nearly the same text, but for the cities and values of one wording."""
     by_text: dict[str, list[Row]] = defaultdict(list)
@@ -156,7 +162,7 @@ def _wording(row: Row, templates: Mapping[str, Template]) -> tuple[str, int | No
 def _in_main_suite(rows: Sequence[Row]) -> Iterator[Finding]:
     """A question of the main suite, or one that is nearly the same text, cities masked."""
     main = _main_questions()
-    texts = {mask_cities(row["question"]).lower(): row for row in rows if row["set"] != "reseed"}
+    texts = {mask_cities(row["question"]).lower(): row for row in rows}
     for text, row in texts.items():
         if text in main:
             yield Finding("main suite", row["task_id"], f"asks what {main[text]} asks")
@@ -221,8 +227,16 @@ def _unsaid(row: Row) -> Iterator[tuple[str, str]]:
     for leaf in Derivation.from_json(row["derive"]).leaves():
         for condition in leaf.source.where if leaf.source else ():
             words = _BOUNDS.get(condition.op)
-            if words and is_number(condition.value) and not re.search(words, question, re.IGNORECASE):
+            if words and is_number(condition.value) and not _moot(leaf, condition) \
+                    and not re.search(words, question, re.IGNORECASE):
                 yield "bound", f"{condition.op} {condition.value:g} is not said ({words.split('|')[0]}): {question}"
+
+
+def _moot(leaf: Derivation, condition: Condition) -> bool:
+    """A lower bound changes no greatest value, an upper one no smallest: such a condition only guards the gold."""
+    extreme = {"max": ">", "argmax": ">", "min": "<", "argmin": "<"}.get(leaf.op)
+    field = leaf.by if leaf.op.startswith("arg") else leaf.source.field if leaf.source else None
+    return extreme is not None and condition.op.startswith(extreme) and condition.pointer == field
 
 
 # --- spelling ---------------------------------------------------------------------------------------------------------
