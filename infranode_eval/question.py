@@ -22,7 +22,7 @@ def ask(plan: Plan, question: str) -> Iterator[str]:
     suite = open_suite(plan.suite)
     plan = plan.for_suite(suite)
     setup = setup_of(plan, suite, suite.read_tools(plan.tools)).for_task("", question)
-    provider = provider_of(plan, setup.tools)
+    provider = provider_of(plan, suite, setup.tools)
     if isinstance(provider, TaskReader):
         raise UsageError(f"{plan.model} answers tasks, not questions; choose another model")
     try:

@@ -100,7 +100,7 @@ def prepared(plan: Plan) -> Prepared:
     tools = suite.read_tools(plan.tools)
     tasks = suite.load(plan.tasks, tools, plan.which)
     setup = setup_of(plan, suite, tools, tasks)
-    provider = provider_of(plan, setup.tools, tasks)
+    provider = provider_of(plan, suite, setup.tools, tasks)
     out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own_name(plan, suite),
                                    _arm_mark(plan), suite.SETS[0])
     return Prepared(plan, suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
@@ -139,11 +139,15 @@ def _settings_of_arm(plan: Plan) -> dict[str, Any]:
     return {} if plan.arm is None else {"arm": arm_named(plan.arm).name, "arm_seed": plan.arm_seed}
 
 
-def provider_of(plan: Plan, tools: Toolset, tasks: Sequence[Task] = ()) -> Provider:
-    """Raise UsageError for a backend that does not exist or cannot work with the plan."""
-    provider = open_provider(plan.backend, ProviderOptions(
+def provider_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] = ()) -> Provider:
+    """Raise UsageError for a backend that does not exist or cannot work with the plan, and for an unknown program."""
+    options = ProviderOptions(
         plan.model, tools, plan.base_url, plan.api_key, plan.timeout_s, plan.headers, plan.extra_body,
-        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ))
+        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ)
+    own = suite.PROGRAMS if plan.backend == "baseline" else {}
+    if own and plan.model not in own:
+        raise UsageError(f"suite {plan.suite} has no program {plan.model!r}; expected one of {', '.join(own)}")
+    provider = own[plan.model](options) if own else open_provider(plan.backend, options)
     if plan.seed is not None and not (isinstance(provider, Remote) and provider.takes_seed):
         raise UsageError(f"--seed: backend {plan.backend} takes no seed; leave it out")
     return provider

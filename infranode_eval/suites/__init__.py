@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from infranode_eval.arms.offer import Offer, Offering
-from infranode_eval.providers.protocol import Answer, Messages, Provider, Sampling, Tools
+from infranode_eval.providers.protocol import Answer, Messages, Provider, ProviderOptions, Sampling, Tools
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages, prompt_prefix
 from lm_eval_task.records import Score, Task
@@ -146,6 +146,7 @@ class Suite(Protocol):
     SETS: tuple[str, ...]   # what --set chooses among; the first is its default
     OWN_SETS: bool          # a user's own file has these sets as well, so that they stand in the names of its results
     BASELINE: str           # the program that is asked where no model is named
+    PROGRAMS: Mapping[str, Callable[[ProviderOptions], Provider]]   # its own, by name; empty: the baselines of all
     TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
     STARTER: str | None     # what --init writes: a folder of the package's data
     OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings

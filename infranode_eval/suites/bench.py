@@ -28,6 +28,7 @@ MODE = "prompt"
 SETS = CHOICES
 OWN_SETS = True
 BASELINE = "never_calls"
+PROGRAMS = NOTHING
 TAKES_ARMS = False
 STARTER = "starter"
 REPLAYS = False

@@ -14,6 +14,7 @@ from infranode_eval.chain.course import Course
 from infranode_eval.chain.metrics import metrics_of
 from infranode_eval.chain.opening import Opening
 from infranode_eval.chain.play import Play
+from infranode_eval.chain.policies import PROGRAMS
 from infranode_eval.chain.scoring import PlayScore, failure_of, score_play
 from infranode_eval.chain.tasks import SETS, ChainTask, read_chain_tasks
 from infranode_eval.chain.toolbox import MAX_RESULT_CHARS, Toolbox
@@ -29,14 +30,14 @@ if TYPE_CHECKING:
 MAX_TOKENS = 1024
 MODE = "native"
 OWN_SETS = True
-BASELINE = "never_calls"
+BASELINE = "one_call_then_guess"
 TAKES_ARMS = False
 STARTER = None
 REPLAYS = True
 OWN_FLAGS = ("max_result_chars",)
 read_tools = toolbox.read_tools
 failure = failure_of
-__all__ = ["SETS", "failure", "read_tools"]
+__all__ = ["PROGRAMS", "SETS", "failure", "read_tools"]
 
 
 @cache
