@@ -18,7 +18,7 @@ COMMANDS = ("generate", "selftest", "run_eval", "report", "measure")
 
 class Import(NamedTuple):
     module: str
-    late: bool   # inside a function: happens only when it is called
+    late: bool   # inside a function: happens only when it is called; or for a type checker only
 
 
 def module_files() -> dict[str, Path]:
@@ -33,7 +33,8 @@ MODULES = module_files()
 
 def imports_of(path: Path) -> Iterator[Import]:
     tree = ast.parse(path.read_text("utf-8"))
-    late = {id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) for n in ast.walk(f)}
+    late = {id(n) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) or _for_types(f)
+            for n in ast.walk(f)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -43,6 +44,10 @@ def imports_of(path: Path) -> Iterator[Import]:
             for alias in node.names:   # `from package import module` names a module, too
                 whole = f"{node.module}.{alias.name}"
                 yield Import(whole if whole in MODULES else str(node.module), id(node) in late)
+
+
+def _for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
 IMPORTS = {name: tuple(imports_of(path)) for name, path in MODULES.items()}
@@ -100,6 +105,13 @@ FORBIDDEN = [
      "lm_eval_task.metrics", "lm_eval_task.bench"),
      "the runner knows no suite and no vendor by name"),
     (("infranode_eval.suites",), ("infranode_eval.runner", *BACKENDS), "a suite talks to any provider"),
+    (("infranode_eval.chain",), ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites",
+     "infranode_eval.generator", *BACKENDS[:-1]), "a play knows neither the run nor a vendor"),
+    (("infranode_eval.chain.inbox", "infranode_eval.chain.moves", "infranode_eval.chain.oracles",
+      "infranode_eval.chain.weak", "infranode_eval.chain.variants"),
+     ("infranode_eval.chain.answers", "infranode_eval.chain.scoring", "infranode_eval.chain.evidence",
+      "infranode_eval.chain.known", "infranode_eval.chain.worlds", "lm_eval_task.match", "lm_eval_task.parse"),
+     "what proves the scorer does not use it, and asks no world"),
     (("infranode_eval.providers",), ("infranode_eval.runner", "infranode_eval.suites", "lm_eval_task.metrics",
      "lm_eval_task.match", "lm_eval_task.parse"), "a provider answers, it does not judge"),
     (("infranode_eval.exports.rewards",), ("infranode_eval",), "what a verdict earns depends on the verdict only"),
@@ -132,7 +144,7 @@ def test_providers_of_endpoints_know_records_and_errors_only() -> None:
 
 # Packages outside the standard library: who may import them, and whether only inside a function.
 THIRD_PARTY = {
-    "httpx": (("infranode_eval.infranode", "generate"), "talks to InfraNode"),
+    "httpx": (("infranode_eval.infranode", "infranode_eval.chain.worlds", "generate"), "talks to InfraNode"),
     "jsonschema": (("infranode_eval.generator", "infranode_eval.reports.conformance", "generate"), "checks data files"),
     "datasets": (("lm_eval_task.harness", "lm_eval_task.bench_harness"), "lm-eval wants its documents in one"),
     "transformers": (("infranode_eval.tokens",), "counts tokens"),
@@ -171,8 +183,8 @@ def reachable(start: str) -> set[str]:
     return seen
 
 
-# --dry-run estimates tokens with a module that can also count them, with packages that it imports only then.
-COUNTS_WITH_PACKAGES = "infranode_eval.tokens"
+# What a run needs packages for only where the user asks for it: counted tokens, and the API over the network.
+ON_DEMAND = ("infranode_eval.tokens", "infranode_eval.infranode", "infranode_eval.chain.worlds")
 
 
 @pytest.mark.parametrize("command", [c for c in ("run_eval", "selftest") if c in MODULES])
@@ -180,7 +192,7 @@ def test_a_run_needs_the_standard_library_only(command: str) -> None:
     path = reachable(command)
     assert "lm_eval_task.metrics" in path
     for name in path:
-        needed = [i for i in third_party(name) if not (i.late and name == COUNTS_WITH_PACKAGES)]
+        needed = [i for i in third_party(name) if not (i.late and within(name, *ON_DEMAND))]
         assert not needed, f"{command} reaches {name}, which imports {needed[0].module}"
 
 
