@@ -6,19 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import sha256
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infranode_eval.chain import pointers
 from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Source, Step
 from infranode_eval.chain.pointers import MISSING, is_number
 from infranode_eval.chain.requests import request_for
+from infranode_eval.chain.responses import Response
 from lm_eval_task.errors import BenchError, DataError
 from lm_eval_task.match import json_equal
 from lm_eval_task.records import Call, canonical_json
-
-if TYPE_CHECKING:
-    from infranode_eval.chain.worlds import Response
 
 Bodies = Mapping[str, Any]
 

@@ -13,7 +13,8 @@ from infranode_eval.chain.carriers import Candidate, Place
 from infranode_eval.chain.declaration import RESULTS, Derivation, Fault, Step
 from infranode_eval.chain.derive import Executed, Refused, bodies_of, selected_rows, source_rows, value_of
 from infranode_eval.chain.pointers import MISSING
-from infranode_eval.chain.worlds import Response, Session, World
+from infranode_eval.chain.responses import Response
+from infranode_eval.chain.worlds import Session, World
 from infranode_eval.infranode import facts
 from lm_eval_task.errors import DataError
 from lm_eval_task.match import json_equal

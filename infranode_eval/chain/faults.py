@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from infranode_eval.chain import carriers, pointers
 from infranode_eval.chain.carriers import Place
 from infranode_eval.chain.declaration import Fault
+from infranode_eval.chain.responses import Response
 from infranode_eval.infranode import facts
 from infranode_eval.infranode.envelope import body_of, refuse
 from infranode_eval.infranode.world import World
 from lm_eval_task.errors import DataError
 
-if TYPE_CHECKING:
-    from infranode_eval.chain.worlds import Response
-
-Get = Callable[[str], "Response"]
+Get = Callable[[str], Response]
 _RETRY = "Erneut versuchen oder GET /api/v1/health fuer Quellen-Status."
 _NO_CACHE = "kein gecachter Wert vorhanden."
 

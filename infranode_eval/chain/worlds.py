@@ -7,54 +7,21 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 from infranode_eval.chain import faults as faulty
 from infranode_eval.chain.declaration import Fault, faults_from_json
+from infranode_eval.chain.responses import Response
 from infranode_eval.infranode import facts
-from infranode_eval.infranode.envelope import compact
 from infranode_eval.infranode.recording import Recording, read_recording
 from infranode_eval.infranode.snapshot import Snapshot
 from lm_eval_task.errors import DataError, InfraError, RateLimitedError, RefusedRequestError
 from lm_eval_task.records import fingerprint
 
-if TYPE_CHECKING:
-    import httpx
-
 KINDS = ("snapshot", "recording", "live")
 _PREFIX = "/api/v1"
 _MOST = 20_000      # answers kept a world: a model may invent requests without end
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """One answer: the request (path and query without /api/v1), the status, the decoded envelope, its compact text.
-
-    Nobody changes a body: it is shared by all who asked.
-    """
-
-    request: str
-    status: int
-    body: Mapping[str, Any]
-    text: str = ""
-
-    def __post_init__(self) -> None:
-        if not self.text:
-            object.__setattr__(self, "text", compact(self.body))
-
-    @property
-    def source_status(self) -> str | None:
-        """As meta says; None where it says nothing: errors, /cities, /sources, /compare."""
-        meta = self.body.get("meta")
-        found = meta.get("source_status") if isinstance(meta, Mapping) else None
-        return found if isinstance(found, str) else None
-
-    @property
-    def answered(self) -> bool:
-        """HTTP 200, and source_status is ok or absent."""
-        return self.status == 200 and self.source_status in (None, "ok")
 
 
 class World(Protocol):
@@ -67,6 +34,14 @@ class World(Protocol):
     def answer(self, request: str) -> Response:
         """The answer to "/cities/bonn/weather"; safe in any number of threads. Raise what the source raises."""
         ...
+
+
+class Transport(Protocol):
+    """An httpx transport, which this module needs for the network only."""
+
+    def handle_request(self, request: Any) -> Any: ...
+
+    def close(self) -> None: ...
 
 
 class _Cache:
@@ -125,7 +100,7 @@ class LiveWorld:
 
     kind, sha256 = "live", None
 
-    def __init__(self, base_url: str, transport: httpx.BaseTransport | None = None, rps: float | None = 1.0,
+    def __init__(self, base_url: str, transport: Transport | None = None, rps: float | None = 1.0,
                  sleep: Callable[[float], None] = time.sleep) -> None:
         from infranode_eval.infranode.client import Client  # late: the other worlds need no client
 
@@ -150,7 +125,7 @@ class LiveWorld:
                 return refusal
 
 
-def _listening(inner: httpx.BaseTransport | None, last: list[tuple[int, bytes]]) -> httpx.BaseTransport:
+def _listening(inner: Transport | None, last: list[tuple[int, bytes]]) -> Transport:
     """An httpx transport that keeps the last answer, because the client raises for all but status 200."""
     from infranode_eval.infranode.transport import load_httpx  # late: only the network needs it
 
@@ -158,7 +133,7 @@ def _listening(inner: httpx.BaseTransport | None, last: list[tuple[int, bytes]])
     inner = httpx.HTTPTransport() if inner is None else inner
 
     class Listening(httpx.BaseTransport):
-        def handle_request(self, request: httpx.Request) -> httpx.Response:
+        def handle_request(self, request: Any) -> Any:
             last.clear()
             response = inner.handle_request(request)
             response.read()
@@ -182,7 +157,7 @@ def _refusal(request: str, last: Sequence[tuple[int, bytes]]) -> Response | None
     return None
 
 
-def open_world(value: Mapping[str, Any], transport: httpx.BaseTransport | None = None,
+def open_world(value: Mapping[str, Any], transport: Transport | None = None,
                rps: float | None = 1.0) -> World:
     """The world that {"kind", "name", "sha256"} names; one per process, as long as no transport is given.
 
