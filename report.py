@@ -72,7 +72,7 @@ from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
-from infranode_eval.reports.tasksets import NAMES, WORDINGS, TaskSet, known_sets
+from infranode_eval.reports.tasksets import NAMES, PLAYED_NAMES, WORDINGS, TaskSet, known_sets
 from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
 from infranode_eval.tables import FORMATS, render
@@ -87,7 +87,7 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--format", choices=(*FORMATS, "csv", "json"), default="text")
     described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
                                                                   "per run and category, outcome, repeat, variant, …")
-    described.add_argument("--set", choices=(*NAMES, *WORDINGS[:2]), help="only runs over this set")
+    described.add_argument("--set", choices=(*NAMES, *WORDINGS[:2], *PLAYED_NAMES), help="only runs over this set")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
     described.add_argument("--cases", metavar="FILE", action="append", default=[],

@@ -1,7 +1,8 @@
 """Ability as a weighted sum over tasks: the weights, and the interval that belongs to them.
 
 Pure. Ability is the unweighted mean of call_match over the categories without the policies (specification: scoring,
-Aggregates), so a task weighs 1 / (categories × tasks in its category) and a task of a policy nothing.
+Aggregates), so a task weighs 1 / (categories × tasks in its category) and a task of a policy nothing. In the suite
+chain it is the mean of task_success over all categories: there a look first is never wrong.
 """
 
 from __future__ import annotations
@@ -10,18 +11,24 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.statistics import Interval, cluster_bootstrap, wilson
 from lm_eval_task.metrics import POLICIES
 
 
-def ability_weights(categories: Sequence[str]) -> list[float]:
+def policies_of(suite: str) -> tuple[str, ...]:
+    """The categories of a suite that stay out of ability."""
+    return () if suite == PLAYED else POLICIES
+
+
+def ability_weights(categories: Sequence[str], policies: Sequence[str] = POLICIES) -> list[float]:
     """The weight of each task, by its category; they sum to 1, or are all 0 where no task counts."""
-    sizes = Counter(c for c in categories if c not in POLICIES)
-    return [0.0 if c in POLICIES else 1 / (len(sizes) * sizes[c]) for c in categories]
+    sizes = Counter(c for c in categories if c not in policies)
+    return [0.0 if c in policies else 1 / (len(sizes) * sizes[c]) for c in categories]
 
 
-def ability_interval(solved: Sequence[float], categories: Sequence[str],
-                     clusters: Sequence[Hashable] | None = None) -> Interval | None:
+def ability_interval(solved: Sequence[float], categories: Sequence[str], clusters: Sequence[Hashable] | None = None,
+                     policies: Sequence[str] = POLICIES) -> Interval | None:
     """95 % interval of ability; None where no task counts.
 
     solved: share of a task's repeats that are solved, 0–1. clusters: which tasks stand or fall together; None for
@@ -31,7 +38,7 @@ def ability_interval(solved: Sequence[float], categories: Sequence[str],
     """
     by_category: dict[str, list[int]] = {}
     for index, category in enumerate(categories):
-        if category not in POLICIES:
+        if category not in policies:
             by_category.setdefault(category, []).append(index)
     if not by_category:
         return None

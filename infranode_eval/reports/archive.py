@@ -13,6 +13,7 @@ from sys import intern
 from typing import Any
 
 from infranode_eval.arms import arm_of
+from infranode_eval.reports import plays
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
@@ -37,7 +38,8 @@ class Row:
 
     native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
     or where it is unknown. cut_in_reasoning, cut_repeating: where the budget ended. prompt_tokens: as the endpoint
-    counted. details: what only a bench case tells, by DETAILS; empty elsewhere.
+    counted. details: what only a bench case tells, by DETAILS, or a play of the suite chain, by plays.DETAILS; empty
+    elsewhere.
     """
 
     task_id: str
@@ -59,11 +61,7 @@ class Row:
         rules: what the run's other rows told, shared by them. Raise DataError for a row that lacks a field or holds a
         wrong one.
         """
-        if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
-            raise DataError('a row is an object with a "task_id"')
-        category, repeat = value.get("category") or "", value.get("repeat") or 1
-        if not isinstance(category, str) or not isinstance(repeat, int):
-            raise DataError(f'row {value["task_id"]}: "category" must be a string and "repeat" a number')
+        category, repeat = _place(value)
         score, usage = _score(value), value.get("usage")
         # A reply is taken apart only where it can tell something, since a report may read a million rows.
         message = value.get("reply")
@@ -78,6 +76,25 @@ class Row:
                    cut and cut_in_reasoning(score, message, usage), cut and cut_repeating(score, message),
                    prompt_tokens(usage) if usage else None,
                    _details(value) if "steps" in value or "hits" in value else _NOTHING)
+
+    @classmethod
+    def of_play(cls, value: Any) -> Row:
+        """A row of the suite chain. Raise DataError for a row that lacks a field or holds a wrong one."""
+        category, repeat = _place(value)
+        score = plays.verdict_of(value)
+        message = value.get("reply")
+        native = isinstance(message, dict) and bool(parts_of(message).entries)
+        return cls(intern(value["task_id"]), intern(category), repeat, score, native, details=plays.details_of(value))
+
+
+def _place(value: Any) -> tuple[str, int]:
+    """(category, repeat) of a row."""
+    if not isinstance(value, dict) or not isinstance(value.get("task_id"), str):
+        raise DataError('a row is an object with a "task_id"')
+    category, repeat = value.get("category") or "", value.get("repeat") or 1
+    if not isinstance(category, str) or not isinstance(repeat, int):
+        raise DataError(f'row {value["task_id"]}: "category" must be a string and "repeat" a number')
+    return category, repeat
 
 
 Rules = dict[tuple[bool, bool, tuple[str, ...]], "bool | None"]     # (native, readable, labels) → recovered
@@ -168,7 +185,8 @@ class Run:
     over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty where only metrics were
     stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
     set_name: what the file calls its set. program: what a baseline does, in its own words. headline: the numbers that
-    the suite puts first, the one that counts before the others.
+    the suite puts first, the one that counts before the others. world: kind, name and hash of the one that a suite with
+    a world was played in, else empty. totals: what the run took, as stored; empty where the file does not tell.
     """
 
     path: str
@@ -193,11 +211,18 @@ class Run:
     set_name: str | None = None
     program: str | None = None
     headline: tuple[str, ...] = ()
+    world: Mapping[str, Any] = field(default_factory=dict)
+    totals: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def arm(self) -> str | None:
         """What was changed about the tools, None for the tools as they stand."""
         return arm_of(self.settings)
+
+    @property
+    def measure(self) -> str:
+        """The number that tells whether a row is solved, under its name in results files."""
+        return "task_success" if self.suite == plays.SUITE else "call_match"
 
     @property
     def baseline(self) -> bool:
@@ -271,7 +296,8 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
     offered = tools if known else None      # under an arm replies speak of other tools
     try:
         rules: Rules = {}
-        rows = tuple([Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])
+        rows = tuple([Row.of_play(row) if value["suite"] == plays.SUITE else
+                      Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])
         _check_twins(rows)
     except DataError as error:
         raise DataError(str(error), path) from None
@@ -285,7 +311,13 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
         hashes={key: text_or_none(hashes.get(key)) for key in ("tasks", "tools", "prompt")}, settings=settings,
         n=len(rows), failed=failed, metrics=_numbers(value, "metrics", path),
         answered=_numbers(value, "answered", path), rows=rows, set_name=text_or_none(value.get("set")), program=program,
-        headline=tuple(value["headline"]) if isinstance(value.get("headline"), dict) else ())
+        headline=tuple(value["headline"]) if isinstance(value.get("headline"), dict) else (),
+        world=_world(value), totals=value["totals"] if isinstance(value.get("totals"), dict) else {})
+
+
+def _world(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = value.get("world") or value["settings"].get("world")
+    return found if isinstance(found, dict) else {}
 
 
 def _setup(value: Mapping[str, Any]) -> tuple[str, str | None]:

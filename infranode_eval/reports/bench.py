@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from infranode_eval.reports.archive import Row, Run
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import Interval, clustered_proportion, wilson
 from lm_eval_task.cases import SILENT, STAGES, SUFFIX
@@ -18,6 +19,7 @@ from lm_eval_task.records import Task
 
 SUITE = "bench"
 USUAL = "B"             # the set-up of the suite as it is by default
+PLAYED_AS_USUAL = "C"   # the same of the suite chain
 CALLING = tuple(stage for stage in STAGES if stage not in SILENT)
 SEVERAL, ASKING = "S3", "S5"
 FEW_CLUSTERS = 20       # below these, drawing clusters promises more than so few can keep
@@ -131,8 +133,13 @@ class Bench:
 
 
 def setup_of(run: Run) -> str:
-    """B for a bench as it is by default; else S, N, R, or what makes a set-up custom, since two customs are not one."""
+    """B for a bench as it is by default, C for the suite chain; else S, N, R, or what makes a set-up custom.
+
+    Two customs are not one.
+    """
     settings = run.settings
+    if run.suite == PLAYED and (run.baseline or (settings.get("max_tokens"), settings.get("temperature")) == (1024, 0)):
+        return PLAYED_AS_USUAL
     usual = (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
     if run.suite == SUITE and (run.baseline or usual):
         return USUAL

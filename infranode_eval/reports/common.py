@@ -12,6 +12,7 @@ from dataclasses import replace
 from infranode_eval.reports.archive import Row, Run
 from infranode_eval.reports.comparison import tasks_of
 from infranode_eval.reports.figures import Summary, summarise
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import group_of
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, set_of
 from lm_eval_task.errors import DataError
@@ -53,6 +54,9 @@ def over_common_rows(runs: Iterable[Run], sets: Sequence[TaskSet], tools: Toolse
 
 
 def _asked(run: Run, sets: Sequence[TaskSet], summary: Summary) -> Asked:
+    if run.suite == PLAYED:
+        raise DataError(f"is a run of suite {PLAYED}, whose tasks hang on their world: name the versions apart",
+                        run.path)
     if not run.rows:
         raise DataError("holds numbers only, no rows to choose from (lm_eval: --log_samples)", run.path)
     held = {row.task_id for row in run.rows}

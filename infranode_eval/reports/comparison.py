@@ -10,6 +10,9 @@ from dataclasses import dataclass, replace
 
 from infranode_eval.reports.archive import Row, Run, short_hash
 from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE, setup_of
+from infranode_eval.reports.chain import with_sets, world_name
+from infranode_eval.reports.plays import CONTROL
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
 from infranode_eval.reports.tiers import paired_p
 from infranode_eval.statistics import (
@@ -65,7 +68,8 @@ class Comparison:
     repeats. p: of the test that decides, named in `test`. detectable: the smallest difference that such pairs show with
     80 % power, None if none is; discordant: the share of tasks that it is for. notes: what else a reader must know.
     interval_holds: the interval and the test that decides say the same; else only the test is shown. streng: of a
-    bench, both runs lead with the original's rule, and every number is by that.
+    bench, both runs lead with the original's rule, and every number is by that. control: of the suite chain, the
+    control twins, which stand in no other number; None without any.
     """
 
     first: Run
@@ -86,10 +90,13 @@ class Comparison:
     notes: tuple[str, ...]
     interval_holds: bool = True
     streng: bool = False
+    control: Part | None = None
 
     @property
     def measure(self) -> str:
         """What is compared, under its name in results files."""
+        if self.first.suite == PLAYED:
+            return "task_success"
         return "call_match" if self.first.suite != SUITE else "streng" if self.streng else "auftraege_gelungen"
 
     @property
@@ -141,11 +148,13 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
 
     Raise DataError if the runs cannot be paired: other mode, tools or tasks, or no rows.
     """
-    first, second = _named(first, sets), _named(second, sets)
-    ids = _paired_ids(first, second, sets, common)
+    first, second = (with_sets(_named(run, sets), tasks.tasks if (tasks := set_of(run, sets)) else run.tasks)
+                     for run in (first, second))
+    ids, twins = _without_twins(first, _paired_ids(first, second, sets, common))
     known = set_of(first, sets) or set_of(second, sets)
     streng = all(run.suite == SUITE and run.headline[:1] == ("streng",) for run in (first, second))
     one, other = (_rows(run, ids, streng) for run in (first, second))
+    control = _part(twins, *(_rows(run, twins) for run in (first, second))) if twins else None
     flips = _flips(one, other, known.tasks if known else {})
     categories = {key: rows[0].category for key, rows in one.items()}
     templates = clusters_of(known) if known else {}
@@ -161,8 +170,16 @@ def compare(first: Run, second: Run, sets: Sequence[TaskSet] = (), common: bool 
         first, second, len(ids), _part(ids, one, other), _part(answered, one, other), parts, flips,
         verdict.difference, verdict.method, verdict.corrected, verdict.exact, verdict.p, verdict.test,
         smallest_detectable_difference(len(ids), discordant), discordant,
-        _notes(first, second, len(ids), bool(templates)) + _rows_note(first, one, other, len(set(clusters))),
-        _holds(verdict, len(set(clusters)), first.suite == SUITE), streng)
+        (*_notes(first, second, len(ids), bool(templates), len(twins)),
+         *_rows_note(first, one, other, len(set(clusters)))),
+        _holds(verdict, len(set(clusters)), first.suite == SUITE), streng, control)
+
+
+def _without_twins(run: Run, ids: Sequence[str]) -> tuple[list[str], list[str]]:
+    """(the tasks to compare, the control twins), the latter only in the suite chain; twins alone are compared."""
+    twins = {row.task_id for row in run.rows if run.suite == PLAYED and row.details.get("set") == CONTROL}
+    counted = [key for key in ids if key not in twins]
+    return (counted, [key for key in ids if key in twins]) if counted else (list(ids), [])
 
 
 def unit_of(run: Run) -> str:
@@ -260,7 +277,9 @@ def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools",
     """What keeps two runs from being compared, in words: "mode prompt / native"."""
     values = [{"tasks": short_hash(run.hashes.get("tasks")), "tools": short_hash(run.hashes.get("tools")),
                "prompt": short_hash(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite,
-               "set-up": setup_of(run), "arm": run.arm or "none", "scorer version": run.scorer_version}
+               "set-up": setup_of(run), "arm": run.arm or "none", "scorer version": run.scorer_version,
+               "world": world_name(run.world) or "none",
+               "length of tool results": str(run.settings.get("max_result_chars", "any"))}
               for run in (first, second)]
     return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
             for name in names if values[0][name] != values[1][name]]
@@ -272,7 +291,7 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
     for run in (first, second):
         if not run.rows:
             raise DataError("holds numbers only, no rows to pair (lm_eval: --log_samples)", run.path)
-    differ = differing(first, second, ("tools", "mode", "suite") if common else ("tasks", "tools", "mode", "suite"))
+    differ = differing(first, second, (*(() if common else ("tasks",)), "tools", "mode", "suite", "world"))
     if differ:
         only_tasks = len(differ) == 1 and differ[0].startswith("tasks")
         hint = "; --common compares the tasks that both hold" if only_tasks else ""
@@ -297,17 +316,17 @@ def tasks_of(run: Run, sets: Sequence[TaskSet]) -> Mapping[str, Task]:
     return tasks
 
 
-def _notes(first: Run, second: Run, n: int, clustered: bool) -> tuple[str, ...]:
+def _notes(first: Run, second: Run, n: int, clustered: bool, twins: int) -> tuple[str, ...]:
     found = [f"they also differ in {', '.join(differ)}: the difference may come from that"
-             for differ in [differing(first, second, ("set-up", "prompt", "arm"))] if differ]
+             for differ in [differing(first, second, ("set-up", "prompt", "arm", "length of tool results"))] if differ]
     found += [f"judged by other rules, {differ[0]}: judge both again with report.py --rescore before believing it"
               for differ in [differing(first, second, ("scorer version",))] if differ]
     unit = unit_of(first)
     for run in (first, second):
         tasks = len({row.task_id for row in run.rows})
-        if tasks > n:
-            found.append(f"{run.path}: {tasks - n} of its {tasks} {unit}s are left out, the other run does not hold "
-                         "them")
+        if tasks > n + twins:
+            found.append(f"{run.path}: {tasks - n - twins} of its {tasks} {unit}s are left out, the other run does not "
+                         "hold them")
         if run.failed:
             found.append(f"{run.path}: {run.failed} of {run.n} rows are failures without an answer, counted as not "
                          "solved")

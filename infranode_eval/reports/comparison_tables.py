@@ -40,6 +40,7 @@ def _columns(*headers: str) -> tuple[Column, ...]:
 def _numbers(found: Comparison, names: tuple[str, str]) -> Table:
     whole = "all tasks (strict)" if found.unit == "task" else "all cases"
     rows = [(whole, *_part_cells(found.whole), _points(found)), ("answered by both", *_part_cells(found.answered), "")]
+    rows += [("control twins, in no other number", *_part_cells(found.control), "")] if found.control else []
     notes = [f"difference in points, with its 95 % interval ({found.method})" if found.interval_holds else
              "difference in points; without an interval, since over so few it would not say what the test says: the "
              "test decides"]
@@ -97,6 +98,7 @@ def comparison_json(found: Comparison) -> dict[str, Any]:
     return {
         "first": _run_json(found.first), "second": _run_json(found.second), "n": found.n,
         "all": _part_json(found.whole), "answered": _part_json(found.answered),
+        **({"control": _part_json(found.control)} if found.control else {}),
         "measure": found.measure,
         "difference": {"estimate": found.difference.estimate,
                        "low": found.difference.low if found.interval_holds else None,

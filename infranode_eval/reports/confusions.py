@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from infranode_eval.reports.archive import UNKNOWN, Run
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.tables import Column, Section, Table
 from lm_eval_task.errors import DataError
@@ -19,6 +20,8 @@ def confusion_of(run: Run, sets: Sequence[TaskSet], tools: Toolset) -> dict[str,
 
     Raise DataError for a run without rows, with rows whose calls are not known, or of unknown tasks.
     """
+    if run.suite == PLAYED:
+        raise DataError(f"is a run of suite {PLAYED}: there a play is judged, not its first call", run.path)
     known = set_of(run, sets)
     tasks = known.tasks if known else run.tasks
     if not run.rows or any(row.score.outcome == UNKNOWN for row in run.rows):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,10 @@ from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.exhibits import Evidence, evidence_of
 from infranode_eval.reports.harness_output import replies_from_harness
 from infranode_eval.reports.intake import meant
+from infranode_eval.reports.playback import play_json, play_lines, verdict_lines
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.tasksets import TaskSet, set_of
+from infranode_eval.reports.transcripts import Transcript, transcript_of, world_facts
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Score, Task
 from lm_eval_task.tools import Toolset
@@ -26,12 +29,17 @@ _OF_REQUESTS = ("args_match", "request_match", "datum_match")     # a bench send
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One row of one run, with what its reply held; task: None where the file and the known sets do not hold it."""
+    """One row of one run, with what its reply held; task: None where the file and the known sets do not hold it.
+
+    play: of the suite chain, turn by turn; bodies: the results of its calls by their sha256.
+    """
 
     run: Run
     row: Row
     evidence: Evidence
     task: Task | None
+    play: Transcript | None = None
+    bodies: Mapping[str, str] = field(default_factory=dict)
 
 
 def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
@@ -54,9 +62,19 @@ def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
         known = set_of(run, sets)
         tasks = known.tasks if known else run.tasks
         ids |= {row.task_id for row in run.rows}
-        cases += [Case(run, row, evidence_of(seen), tasks.get(task_id))
+        cases += [_case(run, row, seen, tasks.get(task_id), value.get("bodies"))
                   for row, seen in zip(run.rows, raw, strict=True) if row.task_id == task_id]
     return cases, ids
+
+
+def _case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None, bodies: Any) -> Case:
+    if run.suite != PLAYED:
+        return Case(run, row, evidence_of(stored), task)
+    bodies = bodies if isinstance(bodies, dict) else {}
+    play = transcript_of(stored, bodies, task)
+    kept = {one.body for turn in play.turns for one in turn.results} if play else set()
+    return Case(run, row, evidence_of(stored), task, play,
+                {key: text for key, text in bodies.items() if key in kept and isinstance(text, str)})
 
 
 def unknown_task(task_id: str, ids: Iterable[str]) -> DataError:
@@ -89,7 +107,8 @@ def case_lines(cases: Sequence[Case]) -> Iterator[str]:
 def _same(one: Task | None, other: Task | None) -> bool:
     if one is None or other is None:
         return one is other
-    return (one.question, one.alternatives) == (other.question, other.alternatives)
+    return (one.question, one.alternatives, one.extra.get("expect")) == \
+        (other.question, other.alternatives, other.extra.get("expect"))
 
 
 def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
@@ -99,7 +118,11 @@ def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
         yield "question  not known: the run's tasks are in no known set; give them with --tasks"
         return
     yield clean(f"question  {task.question}")
-    yield clean(f"expected  {_calls(task.expected)}")
+    if "expect" in task.extra:
+        for number, call in enumerate(task.expected):
+            yield clean(f"{'' if number else 'plan':<9} {call}")
+    else:
+        yield clean(f"expected  {_calls(task.expected)}")
     for accepted in task.accept:
         yield clean(f"accepted  {_calls(accepted)}")
     for name, text in facts_of(task):
@@ -107,8 +130,10 @@ def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
 
 
 def facts_of(task: Task) -> Iterator[tuple[str, str]]:
-    """What a case of the bench says of itself besides its gold, as (name, text); nothing for other tasks."""
+    """What a case of the bench, or a task of the suite chain, says of itself besides its calls, as (name, text)."""
     extra = task.extra
+    if "expect" in extra:
+        yield from world_facts(task)
     for step, others in enumerate(extra.get("oder") or (), 1):
         for call in others:
             yield "or", f"{_shown(call)} (step {step})"
@@ -144,11 +169,18 @@ def _case_lines(case: Case) -> Iterator[str]:
     yield clean(f"{run.model}{harness}, mode {run.mode}, set-up {setup_of(run)}{repeat} ({run.path})")
     if seen.error:
         yield from _indented("error", seen.error)
-    yield from _reply_lines(seen)
-    yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
+    if case.play is not None:
+        yield from map(clean, play_lines(case.play, case.bodies))
+        yield from map(clean, verdict_lines(case.row, case.task, case.play))
+        yield from [clean(f"  labels    {', '.join(score.labels)}")] * bool(score.labels)
+    else:
+        yield from _reply_lines(seen)
+        yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
     yield clean(f"  verdict   {word}: {score.outcome}{sub}, {counted(score.why) or 'no reason stored'}")
+    if run.suite == PLAYED:
+        return
     if case.row.details:
         yield clean("  steps     " + _steps(case.row))
     if not score.failed:
@@ -208,4 +240,10 @@ def case_json(case: Case) -> Mapping[str, Any]:
             "facts": [list(fact) for fact in facts_of(task)] if task else [],
             "reply": {"text": seen.text.shown, "calls": [e.shown for e in seen.entries],
                       "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},
-            "verdict": score.to_json()}
+            "verdict": {**score.to_json(), **_plain_details(case)},
+            **({"play": play_json(case.play, case.bodies)} if case.run.suite == PLAYED else {})}
+
+
+def _plain_details(case: Case) -> Mapping[str, Any]:
+    """What only a play tells."""
+    return case.row.details if case.run.suite == PLAYED else {}

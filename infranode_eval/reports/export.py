@@ -18,6 +18,7 @@ from infranode_eval.reports.abstention import DONE
 from infranode_eval.reports.abstention_tables import abstention_json, line_json
 from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.bench_tables import bench_json, bench_line, stage_json
+from infranode_eval.reports.chain_tables import category_lines, chain_json, chain_line
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import items_json
@@ -49,7 +50,8 @@ def json_text(value: Any) -> str:
 def _group_json(group: Group, summaries: Sequence[Summary], look: Look | None) -> dict[str, Any]:
     """Runs that may be compared with each other, in the order of the tables; those of other groups may not."""
     noises = noises_of(summaries)
-    return {**group._asdict(),
+    told = {name: value for name, value in group._asdict().items() if name not in ("world", "results") or value}
+    return {**told,
             "detectable": {str(share): smallest_detectable_difference(group.count, share) for share in DISCORDANT},
             "items": items_json(summaries, look),
             "runs": [_run_json(s, tier, noises[s.run.path])
@@ -68,21 +70,22 @@ def _run_json(summary: Summary, tier: int | None, noise: Noise | None) -> dict[s
                                                    "method": summary.method},
         "hard": _count_json(summary.difficulty["hard"]) if "hard" in summary.difficulty else None,
         "difficulty": {bucket: _count_json(count) for bucket, count in summary.difficulty.items()},
-        "categories": {name: _count_json(count) for name, count in summary.categories.items()},
+        "categories": {name: _count_json(count, summary.measure) for name, count in summary.categories.items()},
         "fates": dict(summary.fates), "outcomes": dict(summary.outcomes), "shares": dict(summary.shares),
         "first_calls": None if summary.profile is None else dict(summary.profile),
         "repeats": None if steady is None else {
-            "call_match": list(steady.call_match), "drift": steady.drift, "changed": steady.changed,
+            summary.measure: list(steady.call_match), "drift": steady.drift, "changed": steady.changed,
             "tasks": steady.tasks, "pass_hat": list(steady.pass_hat)},
         "robustness": None if summary.robustness is None else robustness_json(summary.robustness, noise),
         "abstention": None if summary.abstention is None else abstention_json(summary.abstention),
         "bench": None if summary.bench is None else bench_json(summary.bench),
+        **({} if summary.chain is None else {"chain": chain_json(summary.chain)}),
         "warnings": list(summary.warnings)}
 
 
-def _count_json(count: Count) -> dict[str, Any]:
+def _count_json(count: Count, measure: str = "call_match") -> dict[str, Any]:
     return {"solved": count.solved, "n": count.n, "answered": count.answered,
-            "call_match": count.solved / count.n if count.answered else None}
+            measure: count.solved / count.n if count.answered else None}
 
 
 # --- CSV --------------------------------------------------------------------------------------------------------------
@@ -91,7 +94,7 @@ Line = Mapping[str, Any]
 
 
 def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
-    run, interval = summary.run, summary.interval
+    run, interval = summary.run, summary.interval if summary.chain is None else None    # it has a table of its own
     hard, steady = summary.difficulty.get("hard"), summary.steadiness
     return [{
         **_identity(summary), "suite": group.suite, "dataset": group.dataset, "mode": group.mode, "setup": group.setup,
@@ -101,7 +104,8 @@ def _run_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
         "complete": run.complete, "budget_limited": summary.budget_limited, "arm": run.arm, "tier": tier,
         "n": run.n, "scored": run.n - run.failed, "failed": run.failed, "ability": summary.strict.get("ability"),
         "call_match": summary.strict.get("call_match"), "call_match_low": interval.low if interval else None,
-        "call_match_high": interval.high if interval else None, "interval_method": summary.method or None,
+        "call_match_high": interval.high if interval else None,
+        "interval_method": (summary.method or None) if interval else None,
         "call_match_answered": summary.answered.get("call_match"), "macro": summary.macro,
         **{name: summary.strict.get(name) for name in ("tool_match", "args_match", "tool_choice", "args_given_tool",
                                                        "parsed", "request_match", "datum_match",
@@ -118,7 +122,9 @@ def _identity(summary: Summary) -> dict[str, Any]:
 
 def _category_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
     """Wilson limits, and only for tasks asked once: repeats of a task are no independent rows."""
-    lines = []
+    lines: list[Line] = []
+    if summary.chain is not None:       # call_match is no number of theirs: see the table chain_categories
+        return lines
     for name, count in summary.categories.items():
         known = wilson(count.solved, count.n) if count.answered and summary.repeats == 1 else None
         lines.append({**_identity(summary), "category": name, **_count_json(count),
@@ -139,6 +145,8 @@ def _first_call_lines(group: Group, summary: Summary, tier: int | None) -> list[
 def _repeat_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
     steady = summary.steadiness
     if steady is None:
+        return []
+    if summary.chain is not None:
         return []
     numbers = zip(steady.call_match, steady.pass_hat, strict=False)
     return [{**_identity(summary), "k": k, "call_match_of_repeat": value, "pass_hat_k": chance}
@@ -171,6 +179,24 @@ def _stage_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]
             for stage in found.stages] if found else []
 
 
+def _chain_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    found = summary.chain
+    return [{**_identity(summary), "dataset": group.dataset, "mode": group.mode, "setup": group.setup,
+             "world": group.world, "max_result_chars": summary.run.settings.get("max_result_chars"),
+             "prompt_hash": summary.run.hashes.get("prompt"), "repeats": group.repeats, "tier": tier,
+             **chain_line(summary, found)}] if found else []
+
+
+def _chain_category_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    found = summary.chain
+    return [{**_identity(summary), **line} for line in category_lines(summary, found)] if found else []
+
+
+def _near_miss_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), "near_miss": miss.name, "rows": miss.rows, "tasks": " ".join(miss.tasks)}
+            for miss in (summary.chain.near if summary.chain else ())]
+
+
 def items_csv(summaries: Iterable[Summary]) -> str:
     """One row per task of each group that enough models answered."""
     lines = [{"dataset": group.dataset, "tasks_hash": group.tasks, "mode": group.mode, "setup": group.setup,
@@ -183,7 +209,8 @@ def items_csv(summaries: Iterable[Summary]) -> str:
 TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
     "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,
-    "abstention": _abstention_lines, "bench": _bench_lines, "stages": _stage_lines}
+    "abstention": _abstention_lines, "bench": _bench_lines, "stages": _stage_lines, "chain": _chain_lines,
+    "chain_categories": _chain_category_lines, "near_misses": _near_miss_lines}
 _RUN = ("model", "path")
 _HEADERS = {     # of tables without lines
     "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
@@ -194,7 +221,9 @@ _HEADERS = {     # of tables without lines
                  "p_mcnemar", "p_exact", "p_clusters", "p", "p_holm"),
     "abstention": (*_RUN, "gold", "category", "n", "right", *(f"done_{name}" for name in DONE)),
     "bench": _RUN, "stages": (*_RUN, "stage", "solved", "n", "answered", "streng", "value", "low", "high",
-                              "pass_hat_k")}
+                              "pass_hat_k"),
+    "chain": _RUN, "chain_categories": (*_RUN, "category", "n", "solved", "task_success", "low", "high"),
+    "near_misses": (*_RUN, "near_miss", "rows", "tasks")}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:

@@ -6,16 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from infranode_eval.reports.ability import policies_of
 from infranode_eval.reports.abstention import Abstention, abstention_of
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
 from infranode_eval.reports.bench import Bench, bench_of, metrics_of
 from infranode_eval.reports.caveats import MANY_TRUNCATED, caveats_of
+from infranode_eval.reports.chain import Chain, chain_of, counted_rows, shares_of, with_sets
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.reports.robustness import Robustness, robustness_of
 from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
-from lm_eval_task.metrics import aggregate, mean
+from lm_eval_task.metrics import POLICIES, aggregate, mean
 from lm_eval_task.records import FAILURES, Score, Task
 from lm_eval_task.tools import Toolset
 
@@ -55,7 +57,8 @@ class Spread:
 class Tally:
     """What became of each task, in the order of the rows: how many of its repeats are solved, and what they weigh.
 
-    clusters: which tasks stand or fall together; empty where every task stands alone.
+    clusters: which tasks stand or fall together; empty where every task stands alone. policies: the categories that
+    stay out of ability.
     """
 
     task_ids: tuple[str, ...]
@@ -63,6 +66,7 @@ class Tally:
     asked: tuple[int, ...]
     categories: tuple[str, ...]
     clusters: tuple[str, ...] = ()
+    policies: tuple[str, ...] = POLICIES
 
     @property
     def shares(self) -> dict[str, float]:
@@ -77,11 +81,12 @@ class Summary:
     dataset: name of the set, known: by its hash, else as the file says, None if it does not. task_count: different
     tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
     is made of; method: how. categories: in the order of the rows. difficulty: rows by BUCKETS, empty where unknown.
-    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained. shares: native, malformed,
-    truncated among the answered rows, recovered among the readable calls. profile: first calls in not_covered, None
-    without such tasks or without their gold. tally: None without rows. steadiness: None for tasks that were asked once.
-    robustness, abstention: of runs over these sets only; bench: of that suite only.
-    version: of the set, None where it is not known.
+    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain. shares: native,
+    malformed, truncated among the answered rows, recovered among the readable calls. profile: first calls in
+    not_covered, None without such tasks or without their gold. tally: None without rows. steadiness: None for tasks
+    that were asked once.
+    robustness, abstention: of runs over these sets only; bench, chain: of these suites only. In chain all numbers but
+    the counts of `run` are over the rows outside its control set. version: of the set, None where it is not known.
     """
 
     run: Run
@@ -105,12 +110,18 @@ class Summary:
     robustness: Robustness | None = None
     abstention: Abstention | None = None
     bench: Bench | None = None
+    chain: Chain | None = None
     version: str | None = None
 
     @property
     def interval(self) -> Interval | None:
-        """Of call_match, None without rows; drawn when asked for, since a bootstrap costs more than all the rest."""
+        """Of `measure`, None without rows; drawn when asked for, since a bootstrap costs more than all the rest."""
         return self.spread.interval if self.spread else None
+
+    @property
+    def measure(self) -> str:
+        """As of the run."""
+        return self.run.measure
 
     @property
     def macro(self) -> float | None:
@@ -132,30 +143,44 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     tasks = known.tasks if known else run.tasks
     ids = {row.task_id for row in run.rows}
     repeats = len({row.repeat for row in run.rows}) or 1
-    pairs = [(row.category, row.score) for row in run.rows]
-    bench = bench_of(run, tasks)
-    strict = aggregate(pairs) if pairs else run.metrics
-    answered = _answered(pairs, strict) if pairs else run.answered
-    if bench is not None:
-        strict, answered = {**strict, **metrics_of(bench)}, {**answered, **metrics_of(bench, answered=True)}
-    tally, outcomes = _tally(run.rows, known), Counter([row.score.outcome for row in run.rows])
-    spread, method = _spread(run, tally, repeats)
+    run = with_sets(run, tasks)
+    rows, bench = counted_rows(run), bench_of(run, tasks)
+    chain = chain_of(run, clusters_of(known) if known else {})
+    strict, answered = _metrics(run, bench, chain)
+    tally, outcomes = _tally(rows, known, run.suite), Counter([row.score.outcome for row in rows])
+    spread, method = _spread(run, rows, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
     dataset = known.name if known else run.set_name
     summary = Summary(
         run=replace(run, rows=(), tasks={}, hashes=hashes),
         dataset=dataset, known=known is not None, task_count=len(ids) or run.n,
         repeats=repeats, strict=strict, answered=answered,
-        spread=spread, method=method, categories=_categories(run.rows),
+        spread=spread, method=method, categories=_categories(rows),
         difficulty=_difficulty(run.rows, known),
-        outcomes=outcomes, fates=_fates(run.rows, outcomes),
-        shares=_shares(run.rows, outcomes), profile=_profile(run.rows, tasks), warnings=(), tally=tally,
-        steadiness=steadiness_of(run.rows) if repeats > 1 else None,
+        outcomes=outcomes, fates={} if chain else _fates(rows, outcomes),
+        shares=shares_of(run.rows) if chain else _shares(run.rows, outcomes),
+        profile=None if chain else _profile(run.rows, tasks), warnings=(), tally=tally,
+        steadiness=steadiness_of(rows) if repeats > 1 else None,
         robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
-        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None, bench=bench,
+        abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None, bench=bench, chain=chain,
         version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
+
+
+def _metrics(run: Run, bench: Bench | None,
+             chain: Chain | None) -> tuple[Mapping[str, float | None], Mapping[str, float | None]]:
+    """(over all rows, over the answered ones); as stored for a run without rows."""
+    if not run.rows:
+        return run.metrics, run.answered
+    if chain is not None:
+        return chain.metrics, chain.answered_metrics
+    pairs = [(row.category, row.score) for row in run.rows]
+    strict = aggregate(pairs)
+    answered = _answered(pairs, strict)
+    if bench is not None:
+        return {**strict, **metrics_of(bench)}, {**answered, **metrics_of(bench, answered=True)}
+    return strict, answered
 
 
 def _answered(pairs: Sequence[tuple[str, Score]], strict: Mapping[str, float | None]) -> Mapping[str, float | None]:
@@ -188,7 +213,7 @@ def _categories(rows: Sequence[Row]) -> dict[str, Count]:
     return {category: _count(inside) for category, inside in by_category.items()}
 
 
-def _tally(rows: Sequence[Row], known: TaskSet | None) -> Tally | None:
+def _tally(rows: Sequence[Row], known: TaskSet | None, suite: str) -> Tally | None:
     if not rows:
         return None
     categories = {row.task_id: row.category for row in rows}
@@ -199,19 +224,20 @@ def _tally(rows: Sequence[Row], known: TaskSet | None) -> Tally | None:
             solved[row.task_id] += 1
     names = clusters_of(known) if known else {}
     clusters = tuple([names.get(key, key) for key in solved]) if names else ()
-    return Tally(tuple(solved), tuple(solved.values()), tuple(asked.values()), tuple(categories.values()), clusters)
+    return Tally(tuple(solved), tuple(solved.values()), tuple(asked.values()), tuple(categories.values()), clusters,
+                 policies_of(suite))
 
 
-def _spread(run: Run, tally: Tally | None, repeats: int) -> tuple[Spread | None, str]:
+def _spread(run: Run, rows: Sequence[Row], tally: Tally | None, repeats: int) -> tuple[Spread | None, str]:
     """Wilson for tasks asked once; beyond the core set rows come from templates, so clusters are drawn."""
-    solved = [bool(row.score.call_match) for row in run.rows]
+    solved = [bool(row.score.call_match) for row in rows]
     if not solved:
         value = run.metrics.get("call_match")
         return (Spread(value * run.n, run.n), "Wilson") if value is not None and run.n else (None, "")
     by_task = dict(zip(tally.task_ids, tally.clusters, strict=True)) if tally and tally.clusters else {}
     if repeats == 1 and not by_task:
         return Spread(sum(solved), len(solved)), "Wilson"
-    clusters = tuple([by_task.get(row.task_id, row.task_id) for row in run.rows])
+    clusters = tuple([by_task.get(row.task_id, row.task_id) for row in rows])
     return (Spread(sum(solved), len(solved), clusters, tuple(solved)),
             f"cluster bootstrap ({DRAWS:,} draws, seed {SEED})")
 

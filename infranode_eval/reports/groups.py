@@ -7,17 +7,19 @@ from collections.abc import Sequence
 
 from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.exhibits import Exhibit
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import Group, group_of
 from infranode_eval.reports.standings import Standing, standings_of
 
 
 def grouped(exhibits: Sequence[Exhibit]) -> dict[Group, list[Standing]]:
-    """Only runs that can be compared stand together; groups with most ranked models first, a bench last."""
+    """Only runs that can be compared stand together; groups with most ranked models first, other suites last."""
     groups: dict[Group, list[Exhibit]] = {}
     for exhibit in exhibits:
         groups.setdefault(group_of(exhibit.summary), []).append(exhibit)
     found = {group: standings_of(inside) for group, inside in groups.items()}
-    return dict(sorted(found.items(), key=lambda item: (-sum(s.outside is None for s in item[1]),
+    return dict(sorted(found.items(), key=lambda item: (item[0].suite == PLAYED,
+                                                        -sum(s.outside is None for s in item[1]),
                                                         item[0].suite == SUITE, item[0])))
 
 

@@ -13,7 +13,7 @@ from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, case_sets, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, known_sets, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file, read_tools
 
@@ -40,6 +40,7 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
     benches = (*case_sets(), *(known for path in cases for known in case_sets(path, tools)))
     if cases and not paths:
         return benches
+    benches = (*benches, *chain_sets(tools))
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return benches

@@ -38,7 +38,8 @@ def placed_in_tiers(ranked: Sequence[Summary]) -> Tiers | None:
         return None
     first = tallies[0]
     shares = [tally.shares for tally in tallies]
-    return tiers_of([[solved[key] for key in first.task_ids] for solved in shares], ability_weights(first.categories),
+    return tiers_of([[solved[key] for key in first.task_ids] for solved in shares],
+                    ability_weights(first.categories, first.policies),
                     first.clusters or first.task_ids)
 
 
@@ -88,12 +89,13 @@ def other_orders(summaries: Sequence[Summary]) -> list[str]:
     models = [s for s in summaries
               if not s.run.baseline and not s.budget_limited and s.strict.get("ability") is not None]
     notes = []
-    by_ability, other = _orders([s for s in models if POLICY in s.categories], lambda s: s.macro)
+    by_ability, other = _orders([s for s in models if POLICY in s.categories and s.chain is None], lambda s: s.macro)
     if by_ability != other:
         notes.append(f"the order changes with not_covered: without it {by_ability}; with it {other}")
-    by_ability, other = _orders(models, lambda s: s.strict.get("call_match"))
+    by_ability, other = _orders(models, lambda s: s.strict.get(s.measure))
     if by_ability != other:
-        notes.append(f"the order by call_match is another one: by ability {by_ability}; by call_match {other}")
+        name = models[0].measure
+        notes.append(f"the order by {name} is another one: by ability {by_ability}; by {name} {other}")
     return notes
 
 

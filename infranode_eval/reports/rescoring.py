@@ -14,6 +14,8 @@ from infranode_eval.arms import offering_of
 from infranode_eval.arms.offer import Offering
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json, short_hash
+from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.plays import verdict_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.results import notes_of, storable
 from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
@@ -21,17 +23,21 @@ from infranode_eval.tables import Column, Section, Table, percent
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.metrics import SCORER_VERSION
 from lm_eval_task.prompt import MODES
-from lm_eval_task.records import MATCHES, Score, Task
+from lm_eval_task.records import FAILURES, MATCHES, Score, Task
 from lm_eval_task.tools import Toolset
 
 Numbers = Mapping[str, "float | None"]
 _MATCHES = frozenset(MATCHES)           # rows of older scorers lack some
-_ALWAYS = ("ability", "call_match")     # shown whether they moved or not
+
+
+def _always(run: Run) -> tuple[str, str]:
+    """The numbers that are shown whether they moved or not."""
+    return "ability", run.measure
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A row whose verdict differs. moved: call_match gained (1), kept (0) or lost (-1)."""
+    """A row whose verdict differs. moved: solved now (1), as before (0) or no longer (-1)."""
 
     task_id: str
     repeat: int
@@ -69,21 +75,53 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     run = run_from_json(value, path)
     suite, tools = _suite_of(run, tools)
     tasks = _tasks_of(run, sets, tools)
+    rows, judged, scores = (_played_again if run.suite == PLAYED else _judged_again)(value, run, suite, tasks, tools)
+    changes = _changes(run, scores)
+    reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)
+    pairs = [(replace(tasks[row.task_id], category=row.category), score)
+             for row, score in zip(run.rows, judged, strict=True)]
+    after, answered = suite.aggregate(pairs), suite.aggregate([p for p in pairs if not p[1].failed])
+    touched = bool(changes) or reworded > 0 or value.get("scorer_version") != SCORER_VERSION
+    return Rescoring(run, changes, reworded, run.metrics, after, (run.answered, dict.fromkeys(after) | answered),
+                     (run.scorer_version, SCORER_VERSION),
+                     _new_content(value, run, rows, scores, after, answered, suite) if touched else None)
+
+
+Judged = tuple[list[Mapping[str, Any]], list[Any], list[Score]]     # (rows, verdicts as the suite makes them, as read)
+
+
+def _judged_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
+                  tools: Toolset) -> Judged:
+    """Single replies."""
     offering = _offering(run, tools)
     stored = [_with_details(old.score, row) for row, old in zip(value["rows"], run.rows, strict=True)]
     scores = [_score(run, row, old, tasks[row["task_id"]], suite, tools, offering)
               for row, old in zip(value["rows"], stored, strict=True)]
     rows = [row if new is old and row.keys() >= _MATCHES else _new_row(row, new)
             for row, old, new in zip(value["rows"], stored, scores, strict=True)]
-    changes = _changes(run, scores)
-    reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)
-    pairs = [(replace(tasks[row.task_id], category=row.category), score)
-             for row, score in zip(run.rows, scores, strict=True)]
-    after, answered = suite.aggregate(pairs), suite.aggregate([p for p in pairs if not p[1].failed])
-    touched = bool(changes) or reworded > 0 or value.get("scorer_version") != SCORER_VERSION
-    return Rescoring(run, changes, reworded, run.metrics, after, (run.answered, dict.fromkeys(after) | answered),
-                     (run.scorer_version, SCORER_VERSION),
-                     _new_content(value, run, rows, scores, after, answered, suite) if touched else None)
+    return rows, scores, scores
+
+
+def _played_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
+                  tools: Toolset) -> Judged:
+    """Plays of the suite chain, from their transcripts; one that ended in a failure stays it."""
+    bodies = value["bodies"] if isinstance(value.get("bodies"), dict) else {}
+    rows, judged = [], []
+    for row in value["rows"]:
+        task = tasks[row["task_id"]]
+        if row["outcome"] in FAILURES:
+            judged.append(suite.failure(task, row["outcome"], row.get("why") or "", row.get("sub")))
+            rows.append(row)
+            continue
+        if not isinstance(row.get("transcript"), dict):
+            raise DataError(f"row {task.task_id} has a verdict but no transcript to judge", run.path)
+        try:
+            judged.append(suite.rescore(task, row, bodies, tools, run.mode))      # type: ignore[attr-defined]
+        except DataError as error:
+            raise DataError(f"row {task.task_id}: {error}", run.path) from None
+        told = storable(judged[-1].to_json())
+        rows.append(row if all(row.get(name) == new for name, new in told.items()) else {**row, **told})
+    return rows, judged, [verdict_of(row) for row in rows]
 
 
 def _with_details(score: Score, row: Mapping[str, Any]) -> Score:
@@ -207,7 +245,7 @@ def _new_content(value: Mapping[str, Any], run: Run, rows: Sequence[Mapping[str,
     failed = sum(score.failed for score in scores)
     earlier = value.get("rescored_from")
     history = [*(earlier if isinstance(earlier, list) else ()),
-               {"scorer_version": run.scorer_version, **{name: run.metrics.get(name) for name in _ALWAYS}}]
+               {"scorer_version": run.scorer_version, **{name: run.metrics.get(name) for name in _always(run)}}]
     changed = {
         "complete": not failed, "scorer_version": SCORER_VERSION, "rescored_from": history,
         "counts": {**value["counts"], "n": len(rows), "scored": len(rows) - failed, "failed": failed},
@@ -242,7 +280,8 @@ def rescore_samples(run: Run, pairs: Sequence[tuple[Score, Score]]) -> Rescoring
 def rescoring_sections(rescorings: Sequence[Rescoring], write: bool) -> list[Section]:
     """One section per run that differs, then the runs that do not. write: was what can be written, written?"""
     differing = [r for r in rescorings if r.changes or r.reworded or r.result is not None]
-    same = tuple(f"{r.run.path}: {r.run.model}, {len(r.run.rows)} rows, call_match {percent(r.after['call_match'])}, "
+    same = tuple(f"{r.run.path}: {r.run.model}, {len(r.run.rows)} rows, "
+                 f"{r.run.measure} {percent(r.after[r.run.measure])}, "
                  f"scorer {r.versions[1]}" for r in rescorings if r not in differing)
     return [*(_section(r, write) for r in differing), *([Section("Nothing changed", notes=same)] if same else [])]
 
@@ -252,11 +291,11 @@ def _section(rescoring: Rescoring, write: bool) -> Section:
     gained, lost = (sum(c.moved == way for c in rescoring.changes) for way in (1, -1))
     notes = (
         f"{run.model}, mode {run.mode}, scorer {old} → {new}: {len(rescoring.changes)} of {len(run.rows)} rows changed "
-        f"verdict ({gained} gained call_match, {lost} lost it)"
+        f"verdict ({gained} gained {run.measure}, {lost} lost it)"
         + (f", {rescoring.reworded} only their reason, labels, calls or counts" if rescoring.reworded else ""),
-        f"call_match {_direction(rescoring.before.get('call_match'), rescoring.after.get('call_match'))}",
+        f"{run.measure} {_direction(rescoring.before.get(run.measure), rescoring.after.get(run.measure))}",
         _fate_of_file(rescoring, write))
-    tables = [_change_table(rescoring.changes)] if rescoring.changes else []
+    tables = [_change_table(rescoring.changes, run.measure)] if rescoring.changes else []
     return Section(run.path, (*tables, _metric_table(rescoring)), notes)
 
 
@@ -273,10 +312,10 @@ def _fate_of_file(rescoring: Rescoring, write: bool) -> str:
     return "written" if write else "not written; --write does"
 
 
-def _change_table(changes: Sequence[Change]) -> Table:
-    """Rows that moved call_match first."""
+def _change_table(changes: Sequence[Change], measure: str) -> Table:
+    """Rows that are solved now, or no longer, first."""
     repeats = any(c.repeat > 1 for c in changes)
-    columns = (Column("task_id"), *([Column("repeat", right=True)] if repeats else []), Column("call_match"),
+    columns = (Column("task_id"), *([Column("repeat", right=True)] if repeats else []), Column(measure),
                Column("before"), Column("after"), Column("why"))
     words = {1: "gained", 0: "same", -1: "lost"}
     rows = tuple((c.task_id, *([str(c.repeat)] if repeats else []), words[c.moved], c.before, c.after, c.why)
@@ -285,13 +324,13 @@ def _change_table(changes: Sequence[Change]) -> Table:
 
 
 def _metric_table(rescoring: Rescoring) -> Table:
-    """ability and call_match, and every other number that moved; over all rows and over the answered ones."""
+    """The two that are always shown, and every other number that moved; over all rows and over the answered ones."""
     before, after = rescoring.answered
     rows = tuple(
         (name, percent(rescoring.before.get(name)), percent(rescoring.after[name]), percent(before.get(name)),
          percent(after.get(name)))
-        for name in rescoring.after
-        if name in _ALWAYS or _differ(rescoring.before, rescoring.after, name) or _differ(before, after, name))
+        for name in rescoring.after if name in _always(rescoring.run)
+        or _differ(rescoring.before, rescoring.after, name) or _differ(before, after, name))
     return Table("Numbers, per cent", (Column("metric"), *(Column(h, right=True) for h in (
         "all rows, before", "after", "answered, before", "after"))), rows)
 

@@ -106,7 +106,7 @@ def _same_tasks(public: Summary, sealed: Summary) -> bool:
 def _whole(public: Summary, sealed: Summary) -> Gap:
     one, other = public.interval, sealed.interval
     assert one is not None and other is not None      # both have rows
-    return Gap("call_match", one, public.task_count, other, sealed.task_count)
+    return Gap(public.measure, one, public.task_count, other, sealed.task_count)
 
 
 def _gap(category: str, public: Summary, sealed: Summary) -> Gap | None:
@@ -141,7 +141,7 @@ def _notes(public: Summary, sealed: Summary) -> tuple[str, ...]:
     alone = sorted(set(public.categories) ^ set(sealed.categories))
     if alone:
         found.append(f"only one of the sets holds {', '.join(name or '(none)' for name in alone)}: ability and "
-                     "call_match are of another mixture of tasks")
+                     f"{public.measure} are of another mixture of tasks")
     found += [f"{s.run.path}: asked only with --limit {s.run.settings['limit']}: part of a set is another set"
               for s in (public, sealed) if s.run.settings.get("limit") is not None]
     found += [f"{s.run.path}: {s.run.failed} of {s.run.n} rows are failures without an answer, counted as not solved"
@@ -198,7 +198,7 @@ def sealed_section(found: SealedComparison) -> Section:
     if found.few:
         notes.append(f"fewer than {ENOUGH} tasks on one side: {', '.join(found.few)}")
     title = f"{found.public.run.model}: public against sealed tasks"
-    return Section(title, (Table("call_match, per cent", columns, tuple(map(_cells, gaps)), tuple(notes)),),
+    return Section(title, (Table(f"{found.whole.name}, per cent", columns, tuple(map(_cells, gaps)), tuple(notes)),),
                    (sentence(found), found.seal.line, *found.notes))
 
 
@@ -234,7 +234,7 @@ def sentence(found: SealedComparison) -> str:
 def sealed_json(found: SealedComparison) -> dict[str, Any]:
     """Everything the section shows, proportions 0–1. Keys stay."""
     return {"model": found.public.run.model, "public": _run_json(found.public), "sealed": _run_json(found.sealed),
-            "call_match": _gap_json(found.whole), "ability": _gap_json(found.ability) if found.ability else None,
+            found.whole.name: _gap_json(found.whole), "ability": _gap_json(found.ability) if found.ability else None,
             "categories": {gap.name: _gap_json(gap) for gap in found.categories}, "too_few": list(found.few),
             "seal": {"holds": found.seal.holds, "why": found.seal.line}, "sentence": sentence(found),
             "notes": list(found.notes)}

@@ -9,17 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from infranode_eval.reports.abstention_tables import abstention_tables
 from infranode_eval.reports.archive import OUTCOMES, UNKNOWN, short_hash
 from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_leads
+from infranode_eval.reports.chain import world_name
+from infranode_eval.reports.chain_tables import chain_tables
 from infranode_eval.reports.comparison import DISCORDANT
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import every_item_table, items_note, items_tables
+from infranode_eval.reports.plays import OUTCOMES as PLAYED_OUTCOMES
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, tiers
 from infranode_eval.reports.robustness_tables import robustness_tables
 from infranode_eval.statistics import smallest_detectable_difference
@@ -27,7 +31,10 @@ from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percen
 
 
 class Group(NamedTuple):
-    """What runs must have in common to stand in one table."""
+    """What runs must have in common to stand in one table.
+
+    world, results: of the suite chain, the world and the most characters of a tool result; empty elsewhere.
+    """
 
     suite: str
     dataset: str
@@ -40,11 +47,13 @@ class Group(NamedTuple):
     count: int
     repeats: int
     arm: str
+    world: str = ""
+    results: str = ""
 
 
 _GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "setup": "set-up", "tasks": "tasks hash",
                 "tools": "tools hash", "prompt": "prompt hash", "scorer": "scorer version", "count": "number of tasks",
-                "repeats": "repeats", "arm": "arm"}
+                "repeats": "repeats", "arm": "arm", "world": "world", "results": "length of tool results"}
 
 
 def group_of(summary: Summary) -> Group:
@@ -54,7 +63,13 @@ def group_of(summary: Summary) -> Group:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (short_hash(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
     return Group(run.suite, dataset, run.mode, setup_of(run), tasks, tools, prompt, run.scorer_version,
-                 summary.task_count, summary.repeats, run.arm or "")
+                 summary.task_count, summary.repeats, run.arm or "", world_name(run.world), results_of(run.settings))
+
+
+def results_of(settings: Mapping[str, Any]) -> str:
+    """How long a tool result may be, as "24,000 characters"; empty where the run has no such limit."""
+    most = settings.get("max_result_chars")
+    return f"{most:,} characters" if isinstance(most, int) else ""
 
 
 SETUPS = {
@@ -62,6 +77,7 @@ SETUPS = {
     "N": "set-up N: tools sent as tools=, 1,024 tokens, vendor default",
     "R": "set-up R: 8,192 tokens, reasoning on",
     "B": "set-up B: the suite bench as it is by default, 512 tokens, temperature 0",
+    "C": "set-up C: the suite chain as it is by default, 1,024 tokens a reply, temperature 0",
 }
 
 
@@ -109,7 +125,8 @@ def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
 
 
 def _place(group: Group) -> tuple[bool, bool, Group]:
-    return group.suite == SUITE, is_unranked(group.dataset, group.suite), group
+    """The main suite's ranked sets first, other suites last."""
+    return group.suite in (SUITE, PLAYED), is_unranked(group.dataset, group.suite), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -122,12 +139,13 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     names, warnings = _marked(_labels(ordered), ordered)
     meaning = SETUPS.get(group.setup)
     programs = [f"baseline {s.run.model}: {s.run.program.removeprefix('baseline: ')}" for s in ordered if s.run.program]
-    identity = f"tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · scorer {group.scorer}"
     own = own_tables(ordered, names)
     main, *more = own or [main_table(ordered, names)]
     tables = [replace(main, notes=(*warnings, *main.notes)), *more]
     rows = [s for s in ordered if s.categories]
-    if rows:
+    if rows and group.suite == PLAYED:
+        tables.append(outcome_table(rows, [names[ordered.index(s)] for s in rows]))
+    elif rows:
         labels = [names[ordered.index(s)] for s in rows]
         tables.append(fate_table(rows, labels))
         if not own:
@@ -135,12 +153,20 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
         tables += repeats_table(rows, labels)
         tables += [] if own else profile_table(rows, labels)
         tables += [outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(_title(group), tuple(tables), (identity, *([meaning] if meaning else []), *programs))
+    return Section(_title(group), tuple(tables), (identity_of(group), *([meaning] if meaning else []), *programs))
+
+
+def identity_of(group: Group) -> str:
+    """The hashes of a group in one line, and the world with its limit where there is one."""
+    parts = [f"tasks {group.tasks}", f"tools {group.tools}", f"prompt {group.prompt}", f"scorer {group.scorer}"]
+    parts += [f"world {group.world}"] if group.world else []
+    return " · ".join(parts + ([f"tool results up to {group.results}"] if group.results else []))
 
 
 def own_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
     """The tables of a set or suite that has its own and no ranking; empty for all others."""
-    return robustness_tables(summaries, names) or abstention_tables(summaries, names) or bench_tables(summaries, names)
+    return robustness_tables(summaries, names) or abstention_tables(summaries, names) \
+        or bench_tables(summaries, names) or chain_tables(summaries, names)
 
 
 def _title(group: Group) -> str:
@@ -330,8 +356,9 @@ def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
 
 def outcome_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Rows by outcome, failures included; only outcomes that occur have a column."""
-    seen = [o for o in (*OUTCOMES, UNKNOWN) if any(s.outcomes.get(o) for s in summaries)]
-    unseen = [o for o in OUTCOMES if o not in seen]
+    known = PLAYED_OUTCOMES if all(s.run.suite == PLAYED for s in summaries) else OUTCOMES
+    seen = [o for o in (*known, UNKNOWN) if any(s.outcomes.get(o) for s in summaries)]
+    unseen = [o for o in known if o not in seen]
     rows = tuple((name, *(str(s.outcomes.get(o, 0)) for o in seen), *_numbers(s))
                  for name, s in zip(names, summaries, strict=True))
     return Table("Outcomes, rows", _columns(*seen), rows, (f"in no row: {', '.join(unseen)}",) if unseen else ())

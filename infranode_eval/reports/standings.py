@@ -53,7 +53,7 @@ def interval_of(summary: Summary) -> Interval | None:
         return None
     solved = list(tally.shares.values())
     clusters = tally.clusters or tally.task_ids
-    return ability_interval(solved, tally.categories, clusters if is_drawn(summary) else None)
+    return ability_interval(solved, tally.categories, clusters if is_drawn(summary) else None, tally.policies)
 
 
 def is_drawn(summary: Summary) -> bool:

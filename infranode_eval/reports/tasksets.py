@@ -13,14 +13,17 @@ from infranode_eval.generator.output import meta_path
 from infranode_eval.reports.archive import MAIN_SUITE, Run
 from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.difficulty import buckets_beside
+from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.suites import SUITES, open_suite
 from lm_eval_task.cases import SETS as WORDINGS
 from lm_eval_task.cases import SUFFIX, read_cases
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
-from lm_eval_task.errors import DataError
-from lm_eval_task.records import JUDGED, Task, tasks_fingerprint
+from lm_eval_task.errors import BenchError, DataError
+from lm_eval_task.records import JUDGED, Call, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
+PLAYED_NAMES = ("control", "reseed")    # those that only the suite chain has
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +32,7 @@ class TaskSet:
 
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
-    suite: which suite asks them.
+    suite: which suite asks them. world: hash of the one that they are played in, where they are.
     """
 
     name: str
@@ -38,6 +41,7 @@ class TaskSet:
     version: str | None = None
     buckets: Mapping[str, str] = field(default_factory=dict)
     suite: str = MAIN_SUITE
+    world: str | None = None
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -83,6 +87,34 @@ def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> t
     return tuple(found.values())
 
 
+def chain_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
+    """The sets of a file of tasks of the suite chain (the project's own without a path), as far as it has them.
+
+    Raise DataError as the suite's `load` does.
+    """
+    if PLAYED not in SUITES:
+        return ()
+    suite = open_suite(PLAYED)
+    found: dict[str, TaskSet] = {}
+    for name in suite.SETS:
+        try:
+            tasks = suite.load(path, tools, name)
+        except BenchError:
+            if name == suite.SETS[0] and path is not None:
+                raise
+            continue        # the file has no such set
+        hash_ = tasks_fingerprint(tasks)
+        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, suite=PLAYED,
+                                        world=_world_of(tasks)))
+    return tuple(found.values())
+
+
+def _world_of(tasks: Sequence[Task]) -> str | None:
+    """The hash of the world of the tasks, None where they name none, or several."""
+    worlds = {world.get("sha256") for t in tasks if isinstance(world := t.extra.get("world"), dict)}
+    return worlds.pop() if len(worlds) == 1 else None
+
+
 def _versions(every: Sequence[Task], version: str | None) -> Iterator[tuple[Sequence[Task], str | None]]:
     """(the tasks in use, the version) today and before each day of retirement, the latest day first."""
     marks = {t.task_id: mark.date for t in every if (mark := retirement_of(t)) is not None}
@@ -105,12 +137,18 @@ def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
     """The set a run was asked: by hash; a shortened lm-eval run by its documents and the set's size."""
     tasks_hash = run.hashes.get("tasks")
     for candidate in sets:
-        if tasks_hash is not None and tasks_hash == candidate.fingerprint:
+        if tasks_hash is not None and tasks_hash == candidate.fingerprint and _same_world(run, candidate):
             return candidate
         if tasks_hash is None and run.tasks and run.task_count == len(candidate.tasks) \
                 and all(asks_the_same(task, candidate.tasks.get(key)) for key, task in run.tasks.items()):
             return candidate
     return None
+
+
+def _same_world(run: Run, candidate: TaskSet) -> bool:
+    """The same questions have other answers in another world."""
+    told = run.world.get("sha256")
+    return told is None or candidate.world is None or told == candidate.world
 
 
 def asks_the_same(one: Task | None, other: Task | None) -> bool:
@@ -124,14 +162,32 @@ def asks_the_same(one: Task | None, other: Task | None) -> bool:
 def clusters_of(known: TaskSet) -> Mapping[str, str]:
     """The cluster of each task by id; empty where every task stands alone: in the core set, a user's own, and a bench.
 
-    Where a bench asks its cases in two wordings, both are one cluster.
+    Where a bench asks its cases in two wordings, both are one cluster. Tasks of the suite chain always have clusters.
     """
     if known.suite == SUITE:
         twice = any(key.endswith(SUFFIX) for key in known.tasks)
         return {key: key.removesuffix(SUFFIX) for key in known.tasks} if twice else {}
+    if known.suite == PLAYED:
+        return {key: played_cluster_of(task) for key, task in known.tasks.items()}
     if known.name in ("core", "own tasks"):
         return {}
     return {key: cluster_of(task) for key, task in known.tasks.items()}
+
+
+def played_cluster_of(task: Task) -> str:
+    """Template × key (specification: chain, "Score"): the key, type or tool of the last step, which bears the datum.
+
+    A task that names no template stands alone.
+    """
+    template = task.extra.get("template")
+    if not isinstance(template, str):
+        return task.task_id
+    call = task.expected[-1] if task.expected else None
+    return intern(f"{template} × {_subject(call)}")
+
+
+def _subject(call: Call | None) -> str:
+    return "" if call is None else str(call.arguments.get("resource") or call.arguments.get("type") or call.name)
 
 
 def cluster_of(task: Task) -> str:
@@ -143,6 +199,4 @@ def cluster_of(task: Task) -> str:
     if not phrasing:
         base = task.extra.get("base")       # other wordings of one question are one template
         return base if isinstance(base, str) else task.task_id
-    call = task.expected[0] if task.expected else None
-    subject = "" if call is None else call.arguments.get("resource") or call.arguments.get("type") or call.name
-    return intern(f"{subject} × {phrasing}")
+    return intern(f"{_subject(task.expected[0] if task.expected else None)} × {phrasing}")

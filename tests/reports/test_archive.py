@@ -39,7 +39,7 @@ def test_failures_keep_null_scores_and_native_calls_are_seen(make_result, demo_t
 
 
 @pytest.mark.parametrize("name, suite", [("single", "infranode_tools_de"), ("infranode_tools_de_full",
-                                          "infranode_tools_de"), ("chain", "chain")])
+                                          "infranode_tools_de"), ("team", "team")])
 def test_the_main_suite_has_one_name(name, suite):
     assert archive.suite_name(name) == suite
 
