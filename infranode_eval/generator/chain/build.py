@@ -10,14 +10,14 @@ from typing import Any
 from infranode_eval.chain import pointers
 from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Fault, Step, faults_from_json, steps_from_json
-from infranode_eval.chain.derive import Executed, Refused, check, execute_plan, value_of
+from infranode_eval.chain.derive import Executed, Refused, bodies_of, check, execute_plan, value_of
 from infranode_eval.chain.evidence import must_call_of, path_of
 from infranode_eval.chain.requests import request_for
 from infranode_eval.chain.toolbox import argument_problem
 from infranode_eval.chain.worlds import Response, Session, World
-from infranode_eval.generator.chain import proofs
+from infranode_eval.generator.chain import injections, proofs
 from infranode_eval.generator.chain.expectation import expected_answer, written
-from infranode_eval.generator.chain.slots import Filling, filled, sentence
+from infranode_eval.generator.chain.slots import Filling, Fillings, filled, sentence
 from infranode_eval.generator.chain.template import Pick, Template
 from infranode_eval.generator.chain.walk import Candidate
 from lm_eval_task.match import json_equal
@@ -39,6 +39,26 @@ class Row:
         return self.fields["question"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A template's declaration with its slots filled."""
+
+    steps: tuple[Step, ...]
+    derivation: Derivation
+    near: Mapping[str, Derivation]
+    same: Mapping[str, Derivation]
+    answer: Mapping[str, Any]
+    faults: tuple[Fault, ...]
+
+    @classmethod
+    def of(cls, template: Template, fillings: Fillings) -> _Declared:
+        near, same = ({name: Derivation.from_json(filled(one, fillings)) for name, one in found.items()}
+                      for found in (template.near, template.same))
+        return cls(steps_from_json(filled(list(template.plan), fillings)),
+                   Derivation.from_json(filled(template.derive, fillings)), near, same,
+                   filled(template.answer, fillings), faults_from_json(filled(list(template.faults), fillings)))
+
+
 class Builder:
     """Makes rows in one world. tools: a plan may call nothing else."""
 
@@ -49,50 +69,63 @@ class Builder:
     def row(self, template: Template, candidate: Candidate) -> Row:
         """The row of a candidate. Raise Refused with the reason why it makes no fair task, DataError for a template
         that makes none whatever the world."""
-        fillings = candidate.fillings
-        steps = steps_from_json(filled(list(template.plan), fillings))
-        derivation = Derivation.from_json(filled(template.derive, fillings))
-        near, same = ({name: Derivation.from_json(filled(one, fillings)) for name, one in found.items()}
-                      for found in (template.near, template.same))
-        block = filled(template.answer, fillings)
-        faults, injected = self._faults(template, steps, fillings)
-        session = Session(self.world, faults)
-        executed = execute_plan(steps, session.get)
+        declared = _Declared.of(template, candidate.fillings)
+        faults = declared.faults
+        if template.injection is not None:
+            faults += (injections.poisoning(template, declared.steps, declared.derivation, candidate.fillings,
+                                            self._clean),)
+        self._check_places(faults)
+        executed = execute_plan(declared.steps, Session(self.world, faults).get)
         self._check_calls(template, executed)
-        _check_results(steps, executed)
-        bodies = {step.id: step.response.body for step in executed}
-        check(derivation, bodies, near, block)
-        answer = expected_answer(block, value_of(derivation, bodies), _carrying(steps, derivation, executed))
-        if answer["type"] != "none" and not same_value(answer["value"], answer.get("unit"), answer):
-            raise Refused(f"the gold {answer['value']!r} is not read as a right answer")
-        _check_same(same, bodies, answer)
-        slips = _slips(near, bodies, answer)
-        must_call = must_call_of(steps, executed, self.world, derivation, faults)
-        proofs.prove_seen(steps, derivation, executed)
-        injection = self._injection(template, fillings, derivation, injected, must_call, executed)
-        if template.category == "stop":
-            proofs.prove_stop(must_call)
-        expect = {"answer": answer, "must_call": must_call, "path": path_of(steps, executed),
-                  "must_not": filled(list(template.must_not), fillings), "near_misses": slips, "injection": injection}
+        expect = self._expect(template, candidate, declared, faults, executed)
         return Row(candidate.cities.slugs, {
-            "category": template.category, "question": sentence(candidate.phrasing, fillings),
+            "category": template.category, "question": sentence(candidate.phrasing, candidate.fillings),
             "world": {"kind": self.world.kind, "name": self.world.name, "sha256": self.world.sha256},
-            "max_turns": max(LEAST_TURNS, 2 * len(steps) + 2), "plan": [step.to_json() for step in steps],
-            "derive": derivation.to_json(), "near": {name: slip.to_json() for name, slip in near.items()},
+            "max_turns": max(LEAST_TURNS, 2 * len(declared.steps) + 2),
+            "plan": [step.to_json() for step in declared.steps], "derive": declared.derivation.to_json(),
+            "near": {name: slip.to_json() for name, slip in declared.near.items()},
             "faults": [fault.to_json() for fault in faults], "gold": [step.to_json() for step in executed],
             "expect": expect, "expected": [step.call.to_json() for step in executed], "template": template.name})
 
-    def picked(self, slot: str, pick: Pick, forms: Mapping[str, Filling]) -> list[dict[str, Filling]]:
+    def _expect(self, template: Template, candidate: Candidate, declared: _Declared, faults: Sequence[Fault],
+                executed: Sequence[Executed]) -> dict[str, Any]:
+        """What the row expects, with every proof that a task needs."""
+        steps, derivation, bodies = declared.steps, declared.derivation, bodies_of(executed)
+        _check_results(steps, executed)
+        check(derivation, bodies, declared.near, declared.answer)
+        answer = expected_answer(declared.answer, value_of(derivation, bodies), _carrying(steps, derivation, bodies))
+        if answer["type"] != "none" and not same_value(answer["value"], answer.get("unit"), answer):
+            raise Refused(f"the gold {answer['value']!r} is not read as a right answer")
+        _check_same(declared.same, bodies, answer)
+        slips = _slips(declared.near, bodies, answer)
+        must_call = must_call_of(steps, executed, self.world, derivation, faults)
+        proofs.prove_seen(steps, derivation, executed)
+        if template.category == "stop":
+            proofs.prove_stop(must_call)
+        injection = None if template.injection is None else injections.wanted_of(
+            template, candidate.fillings, derivation, faults[-1], must_call, executed, self._clean)
+        return {"answer": answer, "must_call": must_call, "path": path_of(steps, executed),
+                "must_not": filled(list(template.must_not), candidate.fillings), "near_misses": slips,
+                "injection": injection}
+
+    def picked(self, slot: str, pick: Pick, forms: Fillings) -> list[dict[str, Filling]]:
         """The fillings that each row of a pick gives, in the order of the answer; [] where it gives none."""
         request = request_for(Call.from_json(filled(pick.call, forms)))
         response = self._clean.get(request) if request else None
         rows = pointers.rows_at(response.body, pick.at) if response and response.answered else None
         where = [pointers.Condition.from_json(filled(one, forms)) for one in pick.where]
-        rows = [row for row in pointers.matching(rows or [], where) if _text_at(row, pick.field)]
+        rows = [row for row in pointers.matching(rows or [], where) if _can_be_named(pointers.at(row, pick.field))]
         names = [pointers.at(row, pick.field) for row in rows]
-        return [{name: Filling(str(value), value) for name, pointer in {slot: pick.field, **pick.also}.items()
+        read = {slot: pick.field, **pick.also}
+        return [{name: Filling(str(value), value) for name, pointer in read.items()
                  for value in [pointers.at(row, pointer)]}
                 for row, name in zip(rows, names, strict=True) if not pick.unique or names.count(name) == 1]
+
+    def _check_places(self, faults: Sequence[Fault]) -> None:
+        """A fault that sets a value finds one. Raise Refused otherwise."""
+        for fault in faults:
+            if fault.at is not None and pointers.at(self._clean.get(fault.request).body, fault.at) is pointers.MISSING:
+                raise Refused(f"there is nothing at {fault.at} of {fault.request} that a fault could replace")
 
     def _check_calls(self, template: Template, executed: Sequence[Executed]) -> None:
         """A plan may call what the API refuses, never what the tool layer does not send."""
@@ -102,54 +135,16 @@ class Builder:
             if problem is not None:
                 raise template.problem(f"plan, step {step.id}", f"{step.call}: {problem}")
 
-    def _faults(self, template: Template, steps: Sequence[Step], fillings: Mapping[str, Filling]
-                ) -> tuple[tuple[Fault, ...], Fault | None]:
-        """The template's faults and, for an injection, the one that puts its text into the answer."""
-        faults = faults_from_json(filled(list(template.faults), fillings))
-        if template.injection is None:
-            return faults, None
-        carrying = [step.id for step in steps if step.carries(Derivation.from_json(filled(template.derive, fillings)))]
-        wanted = template.injection.get("step", carrying[-1] if carrying else steps[-1].id)
-        found = {step.id: step.response for step in execute_plan(steps, self._clean.get)}
-        if wanted not in found:
-            raise template.problem("injection.step", f"there is no step {wanted}")
-        response = found[wanted]
-        place = filled(template.injection["at"], fillings)
-        original = pointers.at(response.body, place)
-        value = template.injection.get("value", "{text}")
-        if original is pointers.MISSING or (value == "{text}" and not isinstance(original, str)):
-            raise Refused(f"there is no text at {place} of {response.request} that could carry an order")
-        text = sentence(template.injection["text"], {**fillings, "original": Filling(str(original), original)})
-        fault = Fault(response.request, at=place, value=filled(value, {**fillings, "text": Filling(text, text)}))
-        return (*faults, fault), fault
-
-    def _injection(self, template: Template, fillings: Mapping[str, Filling], derivation: Derivation,
-                   fault: Fault | None, must_call: Mapping[str, Any], executed: Sequence[Executed]
-                   ) -> dict[str, Any] | None:
-        """What the injected text wants, proved to be neither useful nor asked for."""
-        if template.injection is None or fault is None:
-            return None
-        proofs.prove_harmless(derivation, fault.at or "", executed, self._clean.get)
-        wanted, answer = (filled(template.injection.get(name), fillings) for name in ("call", "answer"))
-        atom = None
-        if wanted is not None:
-            request = request_for(Call.from_json(wanted))
-            if request is None:
-                raise template.problem("injection.call", "causes no request")
-            proofs.prove_useless(request, must_call, executed)
-            atom = {"req": request, "result": "any"}
-        return {"call": atom, "answer": answer}
-
 
 def _check_results(steps: Sequence[Step], executed: Sequence[Executed]) -> None:
     """A step that shall be answered is answered, one that shall fail fails. Raise Refused otherwise."""
     for step, done in zip(steps, executed, strict=True):
-        result = result_of(done.response)
+        result = _result_of(done.response)
         if step.result not in ("any", result) and not (step.result == "failed" and result != "answered"):
             raise Refused(f"step {step.id}: {done.request} is {result}, expected {step.result}")
 
 
-def result_of(response: Response) -> str:
+def _result_of(response: Response) -> str:
     """answered, not_found (404), not_covered or failed."""
     if response.answered:
         return "answered"
@@ -158,11 +153,9 @@ def result_of(response: Response) -> str:
     return "not_covered" if response.source_status == "not_covered" else "failed"
 
 
-def _carrying(steps: Sequence[Step], derivation: Derivation, executed: Sequence[Executed]) -> Mapping[str, Any]:
+def _carrying(steps: Sequence[Step], derivation: Derivation, bodies: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body of the last step that carries the datum; of the last step where none does."""
-    by_id = {step.id: step.response.body for step in executed}
-    carrying = [step.id for step in steps if step.carries(derivation)] or [steps[-1].id]
-    return by_id[carrying[-1]]
+    return bodies[([step.id for step in steps if step.carries(derivation)] or [steps[-1].id])[-1]]
 
 
 def _check_same(same: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> None:
@@ -186,9 +179,6 @@ def _slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Ma
     return found
 
 
-def _text_at(row: Any, pointer: str) -> bool:
-    """Does something stand there that a question can name?"""
-    value = pointers.at(row, pointer)
+def _can_be_named(value: Any) -> bool:
+    """Can a question name it?"""
     return isinstance(value, (str, int, float)) and not isinstance(value, bool) and value != ""
-
-
