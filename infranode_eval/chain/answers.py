@@ -72,7 +72,8 @@ class Judged(NamedTuple):
     labels: tuple[str, ...] = ()
 
 
-_NOTHING = frozenset(("", "-", "–", "null", "none", "keine", "keiner", "keines", "ohne"))
+_NOTHING = frozenset(("", "-", "–", "null", "none", "n/a", "entfällt", "keine", "keiner", "keines", "ohne",
+                      "keine einheit", "ohne einheit"))
 
 
 def _said(value: Any) -> str | None:
@@ -222,7 +223,7 @@ def _judge_none(final: Final, expected: Mapping[str, Any]) -> Judged:
         return Judged(True, f"says plainly that there is no value: {final.reason}")
     if not final.alternatives:
         return Judged(False, "says that there is no value but names no alternative", ("no_alternative",))
-    known = {_name(spelling) for spellings in allowed for spelling in _texts(spellings)}
+    known = {_name(spelling) for spellings in allowed for spelling in _texts(spellings)} - {""}
     wrong = next((entry for entry in final.alternatives if _name(entry) not in known), None)
     if wrong is not None:
         return Judged(False, f"names {_shown(wrong)}, which is no alternative", ("wrong_alternative",))

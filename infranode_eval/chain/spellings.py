@@ -220,7 +220,7 @@ def _day(match: re.Match[str]) -> date | None:
 
 def days_within(text: str) -> Iterator[date]:
     """Every date that stands in a text."""
-    return (day for match in _DATE_IN_TEXT.finditer(text) if (day := _day(match)))
+    return (day for match in _DATE_IN_TEXT.finditer(text.translate(_SIGNS)) if (day := _day(match)))
 
 
 # Words, numbers, and every other sign; what parts or quotes words is left out. Commas and full stops count between

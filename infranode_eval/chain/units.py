@@ -56,18 +56,23 @@ _UNITS = {name: Unit(quantity, Fraction(factor)) for quantity, factor, names in 
 _SHORTENED = {"money/litre": "money", "length/time": "speed"}      # a litre is what a price of fuel is for
 
 _RINGS = str.maketrans("º˚", "°°")       # before NFKC, which would make letters and blanks of them
-_SIGNS = str.maketrans({"⁄": "/", "∕": "/", "^": None})
+_SIGNS = str.maketrans({"⁄": "/", "∕": "/", "^": None, "(": " ", ")": " "})
 _PER = re.compile(r"(?:(?<=[^\w/])|\A)(?:pro|je|per|auf)(?= )", re.IGNORECASE)
 _SLASH = re.compile(r" ?/ ?")
 _DENOMINATOR = re.compile(
-    r"(?:(?P<number>[0-9]+(?:[. '][0-9]{3})*) ?|(?P<word>tausend|hunderttausend) )?(?P<name>\S.*)")
+    r"(?:(?P<number>[0-9]+(?:[. '][0-9]{3})*) ?|(?P<word>tausend|hunderttausend) )?(?P<name>\S.*)", re.IGNORECASE)
 _WORD_NUMBERS = {"tausend": 1000, "hunderttausend": 100_000}
 
 
+# What is measured, said once more behind the unit; it changes neither number nor sign.
+_MEASURED = re.compile(r" (?:verspätung|unterschied|differenz|temperaturunterschied|temperaturdifferenz"
+                       r"|bewohnte[rn]? fläche|no2|pm10|pm2[.,]?5|o3|so2)\Z", re.IGNORECASE)
+
+
 def _plain(text: str) -> str:
-    """One spelling for all: μ for µ, m3 for m³, a slash for "pro" and "je"; case stays."""
+    """One spelling for all: μ for µ, m3 for m³, a slash for "pro" and "je", no brackets; case stays."""
     text = unicodedata.normalize("NFKC", text.translate(_RINGS)).translate(_SIGNS)
-    text = " ".join(text.split())
+    text = _MEASURED.sub("", " ".join(text.split()).strip(". "))
     return _SLASH.sub("/", _PER.sub("/", text)).strip(". ")
 
 
@@ -116,8 +121,8 @@ def _divisor(text: str) -> Unit | None:
         return None
     name = match["name"].strip(". ")
     unit = Unit("people", Fraction(1)) if name.casefold() in _PEOPLE else _simple(name)
-    number = int(re.sub(r"\D", "", match["number"])) if match["number"] else _WORD_NUMBERS.get(match["word"], 1)
-    return Unit(unit.quantity, unit.factor * number) if unit and number else None
+    number = re.sub(r"[. ']", "", match["number"] or "") or _WORD_NUMBERS.get((match["word"] or "").casefold(), 1)
+    return Unit(unit.quantity, unit.factor * int(number)) if unit and int(number) else None
 
 
 _IN_BRACKETS = re.compile(r"([^()]+)\(([^()]+)\)\s*")
@@ -149,15 +154,16 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _MAX_WORDS = 10
 _REFUSED = frozenset((
     # other bounds, other signs, other numbers
-    "aber", "ausser", "außer", "bis", "bzw", "beziehungsweise", "durch", "fast", "geteilt", "halb", "hoch", "höchstens",
-    "knapp", "komma", "maximal", "mehr", "mindestens", "minimal", "minus", "oder", "ohne", "plus", "punkt", "sondern",
-    "statt", "unter", "wenige", "weniger", "wenig", "zuviel", "zuwenig", "über",
+    "aber", "bis", "bzw", "beziehungsweise", "durch", "drittel", "fast",
+    "geteilt", "halb", "halbe", "halber", "halbes", "handvoll", "hoch", "hälfte", "höchstens",
+    "knapp", "komma", "maximal", "mehr", "mindestens", "minimal", "minus", "oder", "paar", "plus", "punkt",
+    "sondern", "statt", "viertel", "wenig", "wenige", "weniger", "zuviel", "zuwenig",
     # sentences and denials
     "falsch", "ist", "kein", "keine", "keinen", "keiner", "nicht", "sind", "unbekannt", "war", "waren", "wäre", "wären",
     "or", "more", "less", "not", "no", "least", "most", "uhr",
     "null", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht", "neun", "zehn", "elf", "zwölf",
     "mia", "bio", "tsd", "mio", "mrd", "mill"))
-_REFUSED_FIRST = frozenset(("und", "von", "zu", "aus"))
+_REFUSED_FIRST = frozenset(("und", "von", "zu", "aus", "unter", "über"))
 _REFUSED_PARTS = ("tausend", "hundert", "million", "milliard", "billion", "dutzend", "prozent", "promille", "minus")
 _CALENDAR = frozenset(("tag", "woche", "monat", "jahr"))
 _BEFORE_CALENDAR = re.compile(r"(?:pro|je|im|am|per|in der|letzten|vergangenen|/) ?\Z", re.IGNORECASE)

@@ -373,8 +373,9 @@ def test_what_stands_in_prose() -> None:
         (10, 12, 0),
         (23, 59, 0),
     ]
-    assert list(days_within("am 3. Oktober 2026, 2026-10-04, 5.10.2026, 31.02.2026")) == [
+    assert list(days_within("am 3. Oktober 2026, 2026-10-04, 5.10.2026, 31.02.2026, 6. Julı 2026")) == [
         date(2026, 10, 3),
         date(2026, 10, 4),
         date(2026, 10, 5),
+        date(2026, 7, 6),
     ]
