@@ -170,7 +170,7 @@ def told_gold(question: str, answer: Mapping[str, Any]) -> str | None:
         return None
     spelled = {str(value)}
     if answer["type"] == "number":
-        spelled |= {str(value).replace(".", ","), german_number(value)}
+        spelled |= {str(value).replace(".", ","), german_number(value), f"{value:g}", f"{value:g}".replace(".", ",")}
     return next((text for text in sorted(spelled)
                  if re.search(rf"(?<![\w.,]){re.escape(text)}(?!\w|[.,]\d)", question)), None)
 
