@@ -58,7 +58,7 @@ def _language(rows: Sequence[Mapping[str, Any]], templates: Sequence[Template]) 
         yield from (Finding(check, row["task_id"], text) for check, text in lint.question_problems(row))
     yield from lint.repeated(rows, templates)
     if has_speller():
-        yield from lint.misspelt(rows)
+        yield from lint.misspelt(lint.texts_of(rows, templates))
 
 
 def _builder(seed: str) -> Builder:

@@ -193,9 +193,10 @@ def _lint(path: Path) -> int:
 
     rows = [row for _, row in read_json_lines(path)]
     check_rows(rows)
-    found = list(lint.findings(rows, read_templates()))
+    templates = read_templates()
+    found = list(lint.findings(rows, templates))
     if words.has_speller():
-        found += lint.misspelt(rows)
+        found += lint.misspelt(lint.texts_of(rows, templates))
     else:
         print("generate: spelling was not checked; install hunspell and hunspell-de-de", file=sys.stderr)
     print(*found, sep="\n", end="\n" if found else "")

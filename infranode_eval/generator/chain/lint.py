@@ -241,18 +241,27 @@ def _moot(leaf: Derivation, condition: Condition) -> bool:
 
 # --- spelling ---------------------------------------------------------------------------------------------------------
 
-def misspelt(rows: Sequence[Row]) -> Iterator[Finding]:
-    """Words of questions and of near misses' names that no German dictionary knows; needs hunspell.
+def misspelt(texts: Mapping[str, str]) -> Iterator[Finding]:
+    """Words that no German dictionary knows, in texts by id; needs hunspell.
 
-    Names of stations and stops are known, and so are data/words.txt and data/chain/words.txt.
+    Names of cities, stations and stops are known, and so are data/words.txt and data/chain/words.txt.
     """
     known = own_words() | set((DATA / "words.txt").read_text("utf-8").split()) | names() | _place_words()
-    texts = {row["task_id"]: words_of(" ".join((row["question"], *row["near"]))) for row in rows}
-    unknown = unknown_words({word for words in texts.values() for word in words} - known)
-    for task_id, words in texts.items():
-        for word in dict.fromkeys(words):
-            if word in unknown:
-                yield Finding("spelling", task_id, repr(word))
+    words = {name: dict.fromkeys(words_of(text)) for name, text in texts.items()}
+    unknown = unknown_words({word for found in words.values() for word in found} - known)
+    for name, found in words.items():
+        yield from (Finding("spelling", name, repr(word)) for word in found if word in unknown)
+
+
+def texts_of(rows: Sequence[Row], templates: Sequence[Template]) -> dict[str, str]:
+    """What people read: questions, wordings that no row uses in this world, values of slots, names of near misses."""
+    texts = {row["task_id"]: row["question"] for row in rows}
+    for template in templates:
+        wordings = [re.sub(r"{\w+}", "…", text) for text in template.phrasings]
+        values = [choice.text for choices in template.vary.values() for choice in choices]
+        control = template.control.near if template.control and template.control.near else {}
+        texts[f"template {template.name}"] = "\n".join((*wordings, *values, *template.near, *template.same, *control))
+    return texts
 
 
 def own_words() -> set[str]:
