@@ -1,0 +1,1 @@
+"""What inspect_ai and this project say to each other: messages, replies, verdicts; needs the extra [inspect]."""
