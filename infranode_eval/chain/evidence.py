@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from urllib.parse import quote
@@ -12,7 +12,7 @@ from infranode_eval.chain import carriers, pointers
 from infranode_eval.chain.carriers import Candidate, Place
 from infranode_eval.chain.declaration import RESULTS, Derivation, Fault, Step
 from infranode_eval.chain.derive import Executed, Refused, bodies_of, selected_rows, source_rows, value_of
-from infranode_eval.chain.pointers import MISSING
+from infranode_eval.chain.pointers import MISSING, Condition
 from infranode_eval.chain.responses import Response
 from infranode_eval.chain.worlds import Session, World
 from infranode_eval.infranode import facts
@@ -210,42 +210,40 @@ class _Proof:
             yield from self.present(step, done)
             return
         leaf = self.derivation if self.derivation.source and step.id in self.derivation.source.steps else None
-        units = [unit for unit in _units(done, leaf) if matches(unit.own.atom(step.result), done.response)]
+        sound = replace(done, response=self.clean.get(done.request))    # where the datum is, should a fault hide it
+        units = [unit for unit in _units(sound, leaf) if matches(unit.own.atom(step.result), done.response)]
         if not units:
             raise _not_as_declared(step, done)
+        proof = replace(self, bodies={**self.bodies, step.id: sound.response.body})
         for unit in units:
-            yield _joined("any", [unit.own.atom(step.result), *self._failing(unit, step.result, leaf),
+            yield _joined("any", [unit.own.atom(step.result), *proof.failing(unit, step.result, leaf),
                                   *_unknown_city(unit, step.result), *self._uncovered(unit, step.result)])
 
-    def _failing(self, unit: _Unit, result: str, leaf: Derivation | None) -> Iterator[Pattern]:
-        """Carriers of the missing datum that fail in the same way."""
+    def failing(self, unit: _Unit, result: str, leaf: Derivation | None) -> Iterator[Pattern]:
+        """Carriers of a missing datum that fail in the same way. Raise Refused where one answers."""
         for candidate in unit.candidates:
-            atom = candidate.place.atom(result)
-            response = self.session.get(candidate.place.request)
-            if matches(candidate.place.atom(), response):
-                if leaf is None and candidate.part and candidate.place.look(response.body) is not MISSING:
-                    raise Refused(f"say which datum is missing: {candidate.place.request} holds a part of the record")
-                if self._carries(self.session, unit, candidate, leaf, self.clean):
-                    raise Refused(f"the datum is there: {candidate.place.request} answers")
-            elif matches(atom, response) and self._carries(self.clean, unit, candidate, leaf, self.clean):
-                yield atom
+            place = candidate.place
+            response = self.session.get(place.request)
+            if matches(place.atom(), response):
+                if leaf is None and candidate.part and place.look(response.body) is not MISSING:
+                    raise Refused(f"say which datum is missing: {place.request} holds a part of the record")
+                if self._carries(self.session, unit, candidate, leaf):
+                    raise Refused(f"the datum is there: {place.request} answers")
+            elif matches(place.atom(result), response) and self._carries(self.clean, unit, candidate, leaf):
+                yield place.atom(result)
 
     def _uncovered(self, unit: _Unit, result: str) -> Iterator[Pattern]:
         """The overview says as well what is not covered, in its catalogue."""
         asked = carriers.asked_by(unit.own.request)
-        if result == "not_covered" and asked.kind == "record":
-            response = self.session.get(f"/cities/{asked.slug}/overview")
-            rows = pointers.at(response.body, "/data/data_types")
-            if isinstance(rows, list) and {"type": asked.key, "available": False}.items() <= next(
-                    (row.items() for row in rows if row["type"] == asked.key), {}.items()):
-                yield {"req": response.request}
+        if result != "not_covered" or asked.kind != "record":
+            return
+        overview = self.session.get(f"/cities/{asked.slug}/overview")
+        row = Place(overview.request, "/data/data_types", (Condition("/type", "==", asked.key),)).look(overview.body)
+        if pointers.at(row, "/available") is False:
+            yield {"req": overview.request}
 
-    def _carries(self, session: Session, unit: _Unit, candidate: Candidate, leaf: Derivation | None,
-                 gold: Session | None = None) -> bool:
-        """Does the place hold, in this session, what the leaf reads (the whole record without one)?
-
-        gold: where the step's own answer is to be had, should it be missing in the gold.
-        """
+    def _carries(self, session: Session, unit: _Unit, candidate: Candidate, leaf: Derivation | None) -> bool:
+        """Does the place hold, in this session, what the leaf reads (the whole record without one)?"""
         response = session.get(candidate.place.request)
         if not matches(candidate.place.atom(), response):
             return False
@@ -253,10 +251,9 @@ class _Proof:
         record = MISSING if found is MISSING else candidate.shaped(found)
         if record is MISSING:
             return False
-        bodies = {**self.bodies, unit.step: gold.get(unit.own.request).body} if gold else self.bodies
         if leaf is None:
-            return not candidate.part and _same_record(record, unit.own.look(bodies[unit.step]))
-        return _same_rows(leaf, bodies, {**bodies, unit.step: unit.body(record)}, candidate.cut)
+            return not candidate.part and _same_record(record, unit.own.look(self.bodies[unit.step]))
+        return _same_rows(leaf, self.bodies, {**self.bodies, unit.step: unit.body(record)}, candidate.cut)
 
 
 def _not_as_declared(step: Step, done: Executed) -> Refused:

@@ -18,7 +18,7 @@ from infranode_eval.chain.derive import (
     tolerance_of,
     value_of,
 )
-from infranode_eval.chain.worlds import Response
+from infranode_eval.chain.responses import Response
 from lm_eval_task.errors import DataError
 
 
@@ -105,7 +105,8 @@ def test_value_of(derivation: dict[str, Any], expected: Any, why: str) -> None:
     ({"op": "max", "from": "a", "at": "/data/payload", "field": "/open"}, "neither all numbers nor all texts"),
     ({"op": "argmax", **SITE, "where": [["/name", "!=", "Süd"]], "by": "/kw", "return": "/name"}, "a tie"),
     ({"op": "nth", **SITE, "by": "/kw", "n": 2, "return": "/name"}, "place 2 is shared"),
-    ({"op": "nth", **SITE, "by": "/kw", "n": 9, "return": "/name"}, "there are 4 rows, none in place 9"),
+    ({"op": "nth", **SITE, "by": "/kw", "n": 5, "return": "/name"}, "there are 4 rows, none in place 5"),
+    ({"op": "nth", **SITE, "where": [["/kw", "==", 150]], "by": "/kw", "n": 2, "return": "/name"}, "place 2 is shared"),
     ({"op": "nth", "from": "b", "at": "/data/payload/sites", "by": "/kw", "n": 2, "return": "/points"}, "a null"),
     ({"op": "ratio", "of": value("rate"), "over": value("zero")}, "ratio over 0"),
     ({"op": "difference", "of": value("label"), "minus": value("rate")}, "difference takes numbers"),
@@ -142,6 +143,9 @@ NUMBER = {"type": "number", "tolerance": 0}
     ({"op": "max", **SITE, "where": [["/name", "!=", "Süd"]], "field": "/kw"}, NUMBER, "a tie"),
     ({"op": "argmax", **SITE, "where": [["/name", "!=", "Süd"]], "by": "/kw", "return": "/name"},
      {"type": "string"}, "a tie"),
+    ({"op": "argmax", **SITE, "by": "/kw", "return": "/name"}, {"type": "string"}, None),
+    ({"op": "argmin", **SITE, "where": [["/name", "==", "West"]], "by": "/kw", "return": "/name"}, {"type": "string"},
+     "over a single row"),
     ({"op": "max", "from": ["a", "b"], "at": "/data/payload", "field": "/rate"}, {"type": "number", "tolerance": 1.41},
      "lead of 9.1 over 6.3 is below twice the tolerance"),
     ({"op": "max", "from": ["a", "b"], "at": "/data/payload", "field": "/rate"}, {"type": "number", "tolerance": 1.4},

@@ -11,7 +11,9 @@ import pytest
 from infranode_eval.chain.declaration import faults_from_json, steps_from_json
 from infranode_eval.chain.derive import Refused, execute_plan
 from infranode_eval.chain.evidence import atoms_of, check_pattern, matches, must_call_of, path_of, satisfied
-from infranode_eval.chain.worlds import Response, Session, open_world
+from infranode_eval.chain.responses import Response
+from infranode_eval.chain.worlds import Session, open_world
+from infranode_eval.infranode import facts
 from lm_eval_task.errors import DataError
 
 WORLD = open_world({"kind": "snapshot", "name": "s1"})
@@ -248,7 +250,9 @@ FIRST = {"op": "nth", "from": "a", "at": "/data/payload/departures", "by": "/pla
      field("/data/payload/temperature_c", at="/data", where=[["/city", "==", "bonn"]]),
      WEATHER_OF.format("bonn"), "one city of a comparison"),
     ([call("a", "compare", resource="weather", cities="koeln,bonn")],
-     field("/temperature_c", at="/data/0/data/payload"), WEATHER_OF.format("bonn"), "one row by its index"),
+     field("/data/payload/temperature_c", at="/data/0"), WEATHER_OF.format("bonn"), "a row by its index"),
+    ([call("a", "compare", resource="weather", cities="koeln,bonn")],
+     field("/temperature_c", at="/data/0/data/payload"), WEATHER_OF.format("bonn"), "further in"),
     ([call("a", "compare", resource="demographics", cities="koeln,bonn")],
      field("/data/payload/population", at="/data", where=[["/city", "==", "bonn"]]),
      "demographics:bonn | /cities/bonn/demographics | /cities/bonn/base | /cities/bonn/population-density | "
@@ -314,6 +318,13 @@ def failed(result: str = "failed") -> dict[str, Any]:
     ([resource("a", "bonn", "weather", **failed())], NONE, DEAD, WEATHER_DEAD, "dead everywhere"),
     ([resource("a", "bonn", "weather", **failed())], {**field("/temperature_c"), "op": "none"}, DEAD, WEATHER_DEAD,
      "with the datum named"),
+    ([{**call("a", "compare", resource="weather", cities="bonn,ulm"), **failed()}],
+     {"op": "none", "from": "a", "at": "/data", "where": [["/city", "==", "bonn"]], "field": "/data/payload/humidity"},
+     DEAD, "weather:bonn failed | /cities/bonn/weather failed | /cities/bonn/overview#weather failed",
+     "a row with the datum named"),
+    ([resource("a", "bonn", "air", carry=True)], NONE,
+     [{"req": "/cities/bonn/air-uba", "set": {"at": "/data/payload/no2", "value": 99.0}}],
+     "/cities/bonn/air | air:bonn | /cities/bonn/overview#air", "whole records that agree"),
     ([{**call("a", "compare", resource="weather", cities="bonn,ulm"), **failed()}], NONE, DEAD,
      "weather:bonn failed | /cities/bonn/weather failed | /cities/bonn/overview#weather failed",
      "only the row that failed"),
@@ -336,9 +347,28 @@ def test_must_call_under_faults(plan: Any, derive: Any, faults: Any, expected: s
     assert sorted(short(must_call(plan, derive, faults)).split(" | ")) == sorted(expected.split(" | ")), why
 
 
-def test_an_unknown_city_may_be_learned_from_any_request() -> None:
-    pattern = must_call([resource("a", "giessen", "unemployment", **failed("not_found"))], NONE)
-    ways = ["/cities/giessen/unemployment", "/cities/giessen/overview", "/cities/gie%c3%9fen/base", LIST,
+@pytest.mark.parametrize("slug", ["koeln", "muenchen", "frankfurt-am-main", "ulm"])
+@pytest.mark.parametrize("key", ["weather", "air", "tourism", "charging-status", "station-departures",
+                                 "station-arrivals", "parking", "fuel-prices", "indicators"])
+def test_what_shows_that_a_datum_is_dead_is_what_its_fault_kills(key: str, slug: str) -> None:
+    request = f"/cities/{slug}/{key}"
+    if not WORLD.answer(request).answered:
+        pytest.skip(f"{slug} has no {key}")
+    fault = {"req": request, "status": 503, "source": "x", "scope": "datum"}
+    pattern = must_call([resource("a", slug, key, **failed())], NONE, [fault])
+    session = Session(WORLD, faults_from_json([fault]))
+    asked = {f"/cities/{slug}/{name}" for name in facts.keys(facts.DEFAULT_STATE)}
+    asked |= {f"/compare?resource={name}&cities={slug}" for name in facts.compare_resources()}
+    asked |= {f"/stations/{eva}/{way}" for station in facts.stations(slug) for eva in station.evas
+              for way in ("departures", "arrivals")}
+    killed = {one for one in asked if session.get(one) is not WORLD.answer(one)}
+    assert killed == {one for one in asked if satisfied(pattern, [[session.get(one)]]) == 0}
+
+
+@pytest.mark.parametrize("key", ["unemployment", "demographics"])
+def test_an_unknown_city_may_be_learned_from_any_request(key: str) -> None:
+    pattern = must_call([resource("a", "giessen", key, **failed("not_found"))], NONE)
+    ways = [f"/cities/giessen/{key}", "/cities/giessen/overview", "/cities/gie%c3%9fen/base", LIST,
             "/live/giessen/transit/departures?stop_id=1", "/compare?resource=air&cities=bonn,giessen",
             "/compare?resource=unemployment&cities=gießen"]
     for request in ways:
@@ -358,6 +388,10 @@ def test_an_unknown_city_may_be_learned_from_any_request() -> None:
      [{"req": BASE, "status": 503, "source": "wikidata", "scope": "datum"}],
      "the datum is there: /cities/bonn/geo answers"),
     ([resource("a", "bonn", "weather", **failed())], NONE, [], "step a is not failed"),
+    ([{**call("a", "compare", resource="weather", cities="bonn,ulm"), **failed()}],
+     {"op": "none", "from": "a", "at": "/data", "where": [["/city", "==", "bonn"]], "field": "/data/payload/humidity"},
+     [{"req": "/compare?resource=weather&cities=bonn,ulm", "status": 503, "source": "dwd"}],
+     "the datum is there: /cities/bonn/weather answers"),
     ([resource("a", "koeln", "parking", **failed("not_covered"))], NONE, [], "step a is not not_covered"),
     ([resource("a", "bonn", "weather")], field("/humidity"), DEAD, "step a is not answered"),
     ([resource("a", "bonn", "weather")], NONE, [], "no step carries"),
