@@ -52,8 +52,10 @@ def check_flags(chosen: argparse.Namespace) -> None:
             raise UsageError(f"--suite chain has no --{flag.replace('_', '-')}")
     if chosen.world_seed and (chosen.replay or chosen.source == "live"):
         raise UsageError("--world-seed names a world of the embedded model; leave out --replay and --source live")
+    if chosen.replay and chosen.record:
+        raise UsageError("--replay and --record exclude each other")
     own = chosen.world_seed or chosen.replay or chosen.record or chosen.source == "live"
-    if own and not chosen.out and not chosen.lint:
+    if own and not (chosen.out or chosen.lint):
         raise UsageError("--out is missing: only the embedded model's world 1 gives the shipped file")
 
 
