@@ -89,7 +89,7 @@ def read_chain_tasks(path: str | Path | None, tools: Toolset, which: str = "full
     """
     if which not in SETS:
         raise UsageError(f"suite chain has no set {which!r}; expected one of {', '.join(SETS)}")
-    tasks = _read(Path(path) if path is not None else shipped_path())
+    tasks = _shipped() if path is None else _read(Path(path))
     chosen = tuple(task for task in tasks if task.set in _IN_SET[which])
     if not chosen:
         raise DataError(f"holds no task of the set {which}", path or shipped_path())
@@ -101,6 +101,10 @@ def read_chain_tasks(path: str | Path | None, tools: Toolset, which: str = "full
 
 
 @cache
+def _shipped() -> tuple[ChainTask, ...]:
+    return _read(shipped_path())
+
+
 def _read(path: Path) -> tuple[ChainTask, ...]:
     tasks: dict[str, ChainTask] = {}
     for number, row in read_json_lines(path):
