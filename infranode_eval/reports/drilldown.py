@@ -10,11 +10,11 @@ from typing import Any
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row, Run, counted, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.bench import SUITE, setup_of
-from infranode_eval.reports.exhibits import Evidence, evidence_of
 from infranode_eval.reports.harness_output import replies_from_harness
 from infranode_eval.reports.intake import meant
 from infranode_eval.reports.playback import play_json, play_lines, verdict_lines
 from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.replies import Evidence, evidence_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.reports.transcripts import Transcript, transcript_of, world_facts
 from lm_eval_task.errors import DataError

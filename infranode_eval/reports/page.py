@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Any
 from infranode_eval.harmless import clean
 from infranode_eval.reports.arms import tables_by_group
 from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.chain_page import bodies_of
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.groups import grouped, names_of
 from infranode_eval.reports.panels import differing, panel
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import Group
 from infranode_eval.reports.standings import Standing
 from infranode_eval.reports.taskbook import MOST_RUNS, script_json, taskbook
@@ -50,18 +52,21 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
     book = taskbook(listed, [names[id(e)] for e in listed], [belongs[id(e)] for e in listed],
                     [_plain_title(g) for g in groups])
     style = environment.overlay(autoescape=False, finalize=None).get_template("style.css.j2").render()
-    script = (TEMPLATES / "script.js").read_text("utf-8")
+    script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in ("plays.js", "script.js"))
     panels = [panel(i, group, inside, names, numbers, groups, price_month, words,
                     [*arms.get(group, ()), *wordings.get(group, ())])
               for i, (group, inside) in enumerate(standings.items())]
     suites = _suites(groups)
     data = script_json({**book, "words": words.for_script(bench=suites == ["_bench"])})
+    bodies = bodies_of(listed)
     return environment.get_template("page.html.j2").render(
         t=words, style=_markup(style), script=_markup(script), data=_markup(data),
+        bodies=_markup(script_json(bodies)) if bodies else "",
         policy=_policy(style, script), groups=panels, broken=broken, counts=_counts(book, exhibits, groups, words),
-        title=words.joined(" · ", [words("title_bench" if s else "title") for s in suites]),
-        lead=words.joined(" ", [words("lead_bench" if s else "lead") for s in suites]),
+        title=words.joined(" · ", [words(_TITLES[s][0]) for s in suites]),
+        lead=words.joined(" ", [words(_TITLES[s][1]) for s in suites]),
         listed=words("cases" if suites == ["_bench"] else "tasks"),
+        listed_about=words("tasks_about_play" if suites == ["_chain"] else "tasks_about"),
         split=_split(groups, any(p["ranked"] for p in panels), words),
         limited=_limited(listed, exhibits, words), made=words("made", scorer=SCORER_VERSION))
 
@@ -130,10 +135,14 @@ def _limited(listed: Sequence[Exhibit], exhibits: Sequence[Exhibit], words: Word
     return words("tasks_limited", shown=len(listed), all=every) if len(listed) < every else ""
 
 
+_TITLES = {"": ("title", "lead"), "_bench": ("title_bench", "lead_bench"), "_chain": ("title_chain", "lead_chain")}
+
+
 def _suites(groups: Sequence[Group]) -> list[str]:
-    """"" for the main suite and its like, "_bench" for the bench, as far as they are on the page."""
-    benches = [g.suite == SUITE for g in groups]
-    return [""] * (not benches or not all(benches)) + ["_bench"] * any(benches)
+    """"" for the main suite and its like, "_bench" and "_chain" for those, as far as they are on the page."""
+    own = {SUITE: "_bench", PLAYED: "_chain"}
+    shown = [own.get(g.suite, "") for g in groups]
+    return [name for name in ("", *own.values()) if name in shown] or [""]
 
 
 def _split(groups: Sequence[Group], ranked: bool, words: Words) -> str:

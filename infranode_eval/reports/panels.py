@@ -9,22 +9,25 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from infranode_eval.reports.ability import policies_of
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.bench import SUITE
-from infranode_eval.reports.charts import KINDS, Point, axis_for, parts_of_bar, with_front
+from infranode_eval.reports.chain_tables import SHOWN_FIRST
+from infranode_eval.reports.charts import Point, axis_for, kinds_of, parts_of_bar, with_front
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
 from infranode_eval.reports.items import Look, sightings_of
+from infranode_eval.reports.plays import CONTROL
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.ranks import MOST_RANKED, is_unranked
-from infranode_eval.reports.sections import DISCORDANT, Group, in_order, own_tables, report_sections
+from infranode_eval.reports.sections import DISCORDANT, Group, identity_of, in_order, own_tables, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
 from infranode_eval.reports.words import Words
 from infranode_eval.statistics import Interval, smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Table
-from lm_eval_task.metrics import POLICIES
 
-HEIGHT = 240            # pixels between call_match 0 and 100 in the effort charts
+HEIGHT = 240            # pixels between 0 and 100 per cent in the effort charts
 
 
 def group_title(group: Group, words: Words) -> str:
@@ -51,7 +54,8 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
           more: Sequence[Table] = ()) -> dict[str, Any]:
     """names: the label of each exhibit by its id(). run_numbers: its place in the list of tasks, if it stands there.
 
-    more: tables that follow those of the report; in a bench they stand among its own.
+    more: tables that follow those of the report; in a bench they stand among its own. The suite chain is ranked, and
+    has tables of its own besides.
     """
     fields = differing(groups)
     exhibits = [s.exhibit for s in standings]
@@ -59,22 +63,23 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
     because = words.joined(", ", [words.valued(f"field_{f}", str(getattr(group, f))) for f in fields])
     warnings = [{"id": f"g{number}-w{i}", "name": label, "lines": e.summary.warnings}
                 for i, (e, label) in enumerate(zip(exhibits, labels, strict=True)) if e.summary.warnings]
-    own = _own(exhibits, labels) if is_unranked(group.dataset, group.suite) else []
+    own, played = _own(exhibits, labels) if is_unranked(group.dataset, group.suite) else [], group.suite == PLAYED
     own, more = (own + list(more), ()) if group.suite == SUITE else (own, more)
     tables = [t for s in report_sections([e.summary for e in exhibits], _look(exhibits)) for t in s.tables]
     with_rows = [(e, label) for e, label in zip(exhibits, labels, strict=True) if e.summary.tally]
-    bars = _bars(with_rows, words)
+    bars = _bars(with_rows, group.suite, words)
+    ranked, measure = not own, "task_success" if played else "call_match"
+    own = [t for t in tables if t.title in SHOWN_FIRST] if played else own
     return {
-        "id": f"g{number}", "title": group_title(group, words),
+        "id": f"g{number}", "title": group_title(group, words), "played": played, "measure": measure,
         "because": words("own_group", what=because) if fields else "",
-        "identity": f"{group.suite} · tasks {group.tasks} · tools {group.tools} · prompt {group.prompt} · "
-                    f"scorer {group.scorer}",
+        "identity": f"{group.suite} · {identity_of(group)}",
         "blocks": _blocks(number, standings, labels, words), "notes": _notes(group, standings, words),
         "warnings": warnings,
-        "heat": _heat(with_rows, run_numbers, words) if with_rows else None,
-        "bars": bars, "kinds": [k for k in KINDS if any(p["kind"] == k for b in bars for p in b["parts"])],
-        "planes": _planes(list(zip(exhibits, labels, strict=True)), month, words),
-        "ranked": not own, "own": own,
+        "heat": _heat(with_rows, run_numbers, group.suite, words) if with_rows else None, "bars": bars,
+        "kinds": [k for k in kinds_of(group.suite) if any(p["kind"] == k for b in bars for p in b["parts"])],
+        "planes": _planes(list(zip(exhibits, labels, strict=True)), measure, month, words),
+        "ranked": ranked, "own": own,
         "tables": [*(t for t in tables if t.title not in {o.title for o in own}), *more],
     }
 
@@ -118,17 +123,19 @@ def _row(anchor: str, standing: Standing, label: str, words: Words) -> dict[str,
     strict, interval = summary.strict, summary.interval
     rank = "" if standing.best is None or standing.worst is None else \
         str(standing.best) if standing.best == standing.worst else f"{standing.best}–{standing.worst}"
+    chain = summary.chain
+    parts = ("answer_match", "evidence") if chain else ("tool_match", "args_given_tool")
     dots = _dots(strict.get("ability"), standing.ability, "ability", 12) + \
-        _dots(strict.get("call_match"), interval, "match", 25)
+        _dots(strict.get(summary.measure), interval, "match", 25)
     program = (run.program or "").removeprefix("baseline: ")
     note = words(f"why_{standing.outside}") if standing.outside not in (None, "baseline") else program
     marks = [words("incomplete")] if not run.complete else []
     return {"name": label, "rank": rank, "outside": standing.outside is not None, "dots": dots, "note": note,
             "marks": marks, "warning": anchor if summary.warnings else "",
-            "spoken": f"ability {_spoken(standing.ability)}, call_match {_spoken(interval)}",
-            "ability": words.percent(strict.get("ability")), "match": words.percent(strict.get("call_match")),
-            "range": words.limits(interval) if interval else "", "tool": words.percent(strict.get("tool_match")),
-            "args": words.percent(strict.get("args_given_tool")),
+            "spoken": f"ability {_spoken(standing.ability)}, {summary.measure} {_spoken(interval)}",
+            "ability": words.percent(strict.get("ability")), "match": words.percent(strict.get(summary.measure)),
+            "range": words.limits(interval) if interval else "", "tool": words.percent(strict.get(parts[0])),
+            "args": words.percent(strict.get(parts[1])),
             "answered": words.same(f"{run.n - run.failed}/{run.n}") if run.n else ABSENT}
 
 
@@ -155,63 +162,79 @@ def _notes(group: Group, standings: Sequence[Standing], words: Words) -> list[st
     methods = ", ".join(sorted({s.method for s in summaries} - {""})) or ABSENT
     notes = [words("ranking_more")] if any(s.tier is not None for s in standings) else []
     notes += [words("methods", ability=words("method_bootstrap" if drawn else "method_mover"),
-                                          call_match=methods)]
-    similar, unlike = (smallest_detectable_difference(group.count, d) for d in DISCORDANT)
+                    measure=words.same(summaries[0].measure), match=methods)]
+    count = len(tally.task_ids) if group.suite == PLAYED and (tally := summaries[0].tally) else group.count
+    similar, unlike = (smallest_detectable_difference(count, d) for d in DISCORDANT)
     if unlike is None:
-        return [*notes, words("smallest_none", n=group.count)]
+        return [*notes, words("smallest_none", n=count)]
     shown = [ABSENT if d is None else f"{100 * d:.0f}" for d in (similar, unlike)]
-    return [*notes, words("smallest", n=group.count, a=shown[0], b=shown[1])]
+    return [*notes, words("smallest", n=count, a=shown[0], b=shown[1])]
 
 
 # --- heat map and bars ------------------------------------------------------------------------------------------------
 
-def categories_of(exhibits: Iterable[Exhibit]) -> list[str]:
-    """In the order of the rows, not_covered last: it is no part of ability."""
+def categories_of(exhibits: Sequence[Exhibit]) -> list[str]:
+    """In the order of the rows, those that are no part of ability last."""
     found = dict.fromkeys(c for e in exhibits for c in e.summary.categories)
-    return [c for c in found if c not in POLICIES] + [c for c in found if c in POLICIES]
+    policies = {p for e in exhibits for p in policies_of(e.run.suite)}
+    return [c for c in found if c not in policies] + [c for c in found if c in policies]
 
 
-def _heat(runs: Sequence[tuple[Exhibit, str]], numbers: Mapping[int, int], words: Words) -> dict[str, Any]:
-    categories = categories_of(e for e, _ in runs)
-    columns = [{"pieces": (c or ABSENT).split("_"), "policy": c in POLICIES,
-                "gloss": words(f"cat_{c}") if f"cat_{c}" in words else ""} for c in categories]
+def _heat(runs: Sequence[tuple[Exhibit, str]], numbers: Mapping[int, int], suite: str,
+          words: Words) -> dict[str, Any]:
+    categories, policies = categories_of([e for e, _ in runs]), policies_of(suite)
+    gloss = "play_{}" if suite == PLAYED else "cat_{}"
+    columns = [{"pieces": (c or ABSENT).split("_"), "policy": c in policies,
+                "gloss": words(name) if (name := gloss.format(c)) in words else ""} for c in categories]
+    twins = any(e.summary.chain and e.summary.chain.control for e, _ in runs)
+    columns += [{"pieces": [CONTROL], "policy": True, "gloss": words("play_control")}] if twins else []
     rows = []
     for exhibit, label in runs:
-        cells = [_cell(exhibit.summary.categories.get(c), c) for c in categories]
+        cells = [_cell(exhibit.summary.categories.get(c), c, c in policies) for c in categories]
+        cells += [_cell(_twins(exhibit), CONTROL, True)] if twins else []
         every = list(exhibit.summary.categories.values())
         total = Count(sum(c.solved for c in every), sum(c.n for c in every), sum(c.answered for c in every))
         cells.append(_cell(total, None))
         number = numbers.get(id(exhibit))
         rows.append({"name": label, "run": "" if number is None else number, "cells": cells})
-    return {"columns": columns, "rows": rows, "policy": bool({*POLICIES} & {*categories})}
+    return {"columns": columns, "rows": rows, "policy": bool({*policies} & {*categories}), "twins": twins}
 
 
-def _cell(count: Count | None, category: str | None) -> dict[str, Any]:
+def _twins(exhibit: Exhibit) -> Count | None:
+    """The rows of the control set of a run of the suite chain."""
+    chain = exhibit.summary.chain
+    if chain is None:
+        return None
+    found = chain.control_success
+    return Count(int(found.k), int(found.n), int(found.n)) if found.n else None
+
+
+def _cell(count: Count | None, category: str | None, policy: bool = False) -> dict[str, Any]:
     """heat: 0–10, "x" where no row was answered, which is no 0."""
     known = count is not None and count.answered > 0
     return {"text": f"{count.solved}/{count.n}" if count is not None and known else ABSENT, "category": category,
             "heat": round(10 * count.solved / count.n) if count is not None and known else "x",
-            "policy": category in POLICIES, "total": category is None}
+            "policy": policy, "total": category is None}
 
 
-def _bars(runs: Sequence[tuple[Exhibit, str]], words: Words) -> list[dict[str, Any]]:
-    bars = []
+def _bars(runs: Sequence[tuple[Exhibit, str]], suite: str, words: Words) -> list[dict[str, Any]]:
+    bars, kinds = [], kinds_of(suite)
     for exhibit, label in runs:
         parts = parts_of_bar(exhibit.summary)
         counts = {p.kind: p.count for p in parts}
         bars.append({"name": label, "spoken": ", ".join(f"{words.english(f'kind_{p.kind}')} {p.count}" for p in parts),
                      "parts": [{"kind": p.kind, "x": _at(p.start), "w": _at(p.width), "count": p.count,
                                 "label": p.width >= 0.05} for p in parts],
-                     "counts": [counts.get(k, 0) for k in KINDS]})
-    present = [i for i, k in enumerate(KINDS) if any(b["counts"][i] for b in bars)]
+                     "counts": [counts.get(k, 0) for k in kinds]})
+    present = [i for i, _ in enumerate(kinds) if any(b["counts"][i] for b in bars)]
     return [{**b, "counts": [b["counts"][i] for i in present]} for b in bars]
 
 
 # --- effort -----------------------------------------------------------------------------------------------------------
 
-def _planes(runs: Sequence[tuple[Exhibit, str]], month: str, words: Words) -> list[dict[str, Any]]:
+def _planes(runs: Sequence[tuple[Exhibit, str]], measure: str, month: str, words: Words) -> list[dict[str, Any]]:
     """Cost where prices are known, else tokens; and seconds; none where nothing is stored."""
-    runs = [(e, label) for e, label in runs if not e.run.baseline and e.summary.strict.get("call_match") is not None]
+    runs = [(e, label) for e, label in runs if not e.run.baseline and e.summary.strict.get(measure) is not None]
     costs = [(e, label, e.effort.cost) for e, label in runs]
     tokens = [(e, label, e.effort.tokens) for e, label in runs]
     seconds = [(e, label, e.effort.latency_p50) for e, label in runs]
@@ -219,15 +242,15 @@ def _planes(runs: Sequence[tuple[Exhibit, str]], month: str, words: Words) -> li
     for name, told, note in (("cost", costs, words("effort_price_note", month=month)), ("tokens", tokens, ""),
                              ("latency", seconds, words("effort_latency_note"))):
         if any(value is not None for _, _, value in told) and not (name == "tokens" and planes):
-            planes.append(_plane(name, told, [note] if note else [], words))
+            planes.append(_plane(name, told, [note] if note else [], measure, words))
     return planes
 
 
-def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: list[str],
+def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: list[str], measure: str,
            words: Words) -> dict[str, Any]:
     known = {label: (e, value) for e, label, value in told if value is not None}
     missing = [label for _, label, value in told if value is None]
-    points = with_front([Point(label, value, e.summary.strict.get("call_match") or 0.0)
+    points = with_front([Point(label, value, e.summary.strict.get(measure) or 0.0)
                          for label, (e, value) in known.items()])
     axis = axis_for([p.effort for p in points])
     lowest = 25 * int(4 * max(0.0, min(p.value for p in points) - 0.05))     # per cent at the foot of the chart
@@ -238,11 +261,12 @@ def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: 
     front = [s for s in shown if s["front"]]
     lines = [{"x1": a["x"], "y1": a["y"], "x2": b["x"], "y2": b["y"]} for a, b in zip(front, front[1:], strict=False)]
     more = [words("effort_missing", names=", ".join(missing))] if missing else []
-    return {"axis": words(f"effort_{name}"), "title": words(f"effort_{name}"), "points": shown, "front": lines,
+    key = "effort_latency_play" if name == "latency" and measure == "task_success" else f"effort_{name}"
+    return {"axis": words(key), "title": words(key), "points": shown, "front": lines,
             "xs": [{"at": _at(axis.place(t)), "text": _number(t)} for t in axis.ticks],
             "ys": [{"at": _height(v, lowest), "text": v} for v in (0, 25, 50, 75, 100) if v >= lowest],
             "p95": name == "latency", "notes": [*notes, *more],
-            "spoken": "; ".join(f"{p.name}: {_number(p.effort)}, call_match {100 * p.value:.1f} %" for p in points)}
+            "spoken": "; ".join(f"{p.name}: {_number(p.effort)}, {measure} {100 * p.value:.1f} %" for p in points)}
 
 
 def _height(value: float, lowest: int) -> float:

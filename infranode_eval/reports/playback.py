@@ -7,7 +7,7 @@ from typing import Any
 
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row
-from infranode_eval.reports.exhibits import visible
+from infranode_eval.reports.replies import visible
 from infranode_eval.reports.transcripts import Result, Transcript, Turn, expectation_of, gold_text, said_text
 from lm_eval_task.records import Task
 

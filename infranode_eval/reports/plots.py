@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.harmless import clean
+from infranode_eval.reports.ability import policies_of
 from infranode_eval.reports.archive import MAIN_SUITE
-from infranode_eval.reports.charts import KINDS, parts_of_bar
+from infranode_eval.reports.charts import ALL_KINDS, parts_of_bar
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import POLICY
 from infranode_eval.reports.groups import grouped, names_of, set_name
@@ -34,11 +35,14 @@ LONGEST_NAME = 44
 _INK, _SOFT, _RULE, _ACCENT = "#1b1d20", "#5a5f67", "#e4e1da", "#0b6478"
 _LOW, _HIGH = "#f5f1e8", "#0a4c5e"
 _COLOURS = {"right": "#117a65", "tool": "#c4532f", "args": "#e8a33d", "count": "#f3d489", "silent": "#93a2b8",
-            "unreadable": "#7a5aa6", "truncated": "#3c4257", "unanswered": "#f1efea", "unknown": "#c9c4ba"}
-_ON_DARK = ("right", "tool", "unreadable", "truncated")
+            "unreadable": "#7a5aa6", "truncated": "#3c4257", "unanswered": "#f1efea", "unknown": "#c9c4ba",
+            "value": "#c4532f", "unseen": "#e8a33d", "wenton": "#f3d489", "injected": "#7a5aa6", "noanswer": "#93a2b8"}
+_ON_DARK = ("right", "tool", "unreadable", "truncated", "value", "injected")
 _LABELS = {"right": "right", "tool": "wrong tool", "args": "wrong arguments", "count": "too many or too few calls",
            "silent": "did not call", "unreadable": "could not read", "truncated": "ran out of tokens",
-           "unanswered": "no answer", "unknown": "wrong, cause unknown"}
+           "unanswered": "no answer", "unknown": "wrong, cause unknown", "value": "wrong answer",
+           "unseen": "right, but not read", "wenton": "went on calling", "injected": "followed an injected order",
+           "noanswer": "no final answer"}
 _STYLE = {"svg.hashsalt": "infranode-tool-eval", "text.parse_math": False, "font.family": ["DejaVu Sans"],
           "font.size": 9.5, "text.color": _INK, "axes.labelcolor": _SOFT, "xtick.color": _SOFT, "ytick.color": _INK,
           "axes.edgecolor": _RULE, "hatch.linewidth": 0.6}
@@ -132,8 +136,9 @@ def _rows(axes: Axes, labels: Sequence[str]) -> None:
 # --- the pictures -----------------------------------------------------------------------------------------------------
 
 def _ranking(title: str, standings: Sequence[Standing], labels: Sequence[str]) -> Figure:
-    """ability and call_match with 95 % intervals; a line between tiers."""
-    figure, axes = _axes(len(labels), title, "Ability and call_match, 95 % intervals")
+    """ability and what is solved with 95 % intervals; a line between tiers."""
+    measure = standings[0].exhibit.summary.measure
+    figure, axes = _axes(len(labels), title, f"Ability and {measure}, 95 % intervals")
     blocks = [_block(s) for s in standings]
     _rows(axes, labels)
     for y, standing in enumerate(standings):
@@ -141,7 +146,7 @@ def _ranking(title: str, standings: Sequence[Standing], labels: Sequence[str]) -
         colour = _ACCENT if standing.outside is None else _SOFT
         for value, interval, at, size, look in (
                 (summary.strict.get("ability"), standing.ability, y - 0.13, 6.5, {"color": colour}),
-                (summary.strict.get("call_match"), summary.interval, y + 0.17, 4.5,
+                (summary.strict.get(measure), summary.interval, y + 0.17, 4.5,
                  {"color": _SOFT, "markerfacecolor": "white"})):
             if interval is not None:
                 axes.plot([100 * interval.low, 100 * interval.high], [at, at], color=look["color"], alpha=0.55,
@@ -155,7 +160,7 @@ def _ranking(title: str, standings: Sequence[Standing], labels: Sequence[str]) -
     axes.set_xticks(range(0, 101, 25))
     axes.grid(axis="x", color=_RULE, linewidth=0.8)
     axes.set_axisbelow(True)
-    axes.set_xlabel("per cent of all tasks · filled: ability, open: call_match · models of one tier cannot be told "
+    axes.set_xlabel(f"per cent of all tasks · filled: ability, open: {measure} · models of one tier cannot be told "
                     "apart", fontsize=8, loc="left")
     return figure
 
@@ -173,7 +178,7 @@ def _categories(title: str, standings: Sequence[Standing], labels: Sequence[str]
     shown = [(s.exhibit, label) for s, label in zip(standings, labels, strict=True) if s.exhibit.summary.categories]
     if not shown:
         return None
-    columns = categories_of(e for e, _ in shown)
+    columns = categories_of([e for e, _ in shown])
     figure, axes = _axes(len(shown), title, "Solved tasks by category", width=2 + 0.95 * len(columns))
     counts = [[e.summary.categories.get(c) for c in columns] for e, _ in shown]
     shares = [[c.solved / c.n if c is not None and c.answered else float("nan") for c in row] for row in counts]
@@ -189,7 +194,7 @@ def _categories(title: str, standings: Sequence[Standing], labels: Sequence[str]
     _rows(axes, [label for _, label in shown])
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xticks(range(len(columns)), [c.replace("_", "_\n", 1) or "—" for c in columns], fontsize=8)
-    if POLICY in columns:
+    if POLICY in columns and POLICY in policies_of(shown[0][0].run.suite):
         axes.set_xlabel("not_covered measures a policy and stays out of ability", fontsize=8, loc="left")
     return figure
 
@@ -216,7 +221,7 @@ def _outcomes(title: str, standings: Sequence[Standing], labels: Sequence[str]) 
     axes.set_xlim(0, 100)
     axes.set_xticks(range(0, 101, 25))
     axes.set_xlabel("per cent of all rows; numbers count rows", fontsize=8, loc="left")
-    _legend(axes, [kind for kind in KINDS if kind in used])
+    _legend(axes, [kind for kind in ALL_KINDS if kind in used])
     return figure
 
 

@@ -12,9 +12,13 @@ from typing import Any
 
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import counted
+from infranode_eval.reports.chain_page import play_of, played_task
 from infranode_eval.reports.charts import kind_of
 from infranode_eval.reports.drilldown import facts_of
-from infranode_eval.reports.exhibits import Evidence, Exhibit, Text, visible
+from infranode_eval.reports.exhibits import Exhibit
+from infranode_eval.reports.plays import CONTROL
+from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.replies import Evidence, Text, visible
 from lm_eval_task.records import Call, Task
 
 LONGEST_CALL = 600      # characters of a call that are shown
@@ -26,14 +30,15 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
     """names, groups: of each run, its label and the number of its group.
 
     {"groups", "runs", "tasks", "rows"}; a row points at its task and run by number. Tasks of one id whose question or
-    gold differs are two tasks.
+    gold differs are two tasks. The results of calls stand apart: see `chain_page.bodies_of`.
     """
     tasks: dict[str, int] = {}
     shown: list[dict[str, Any]] = []
     rows: list[dict[str, Any]] = []
     for number, exhibit in enumerate(exhibits):
         evidence = exhibit.evidence or (None,) * len(exhibit.run.rows)
-        for row, seen in zip(exhibit.run.rows, evidence, strict=True):
+        plays = exhibit.plays or (None,) * len(exhibit.run.rows)
+        for row, seen, play in zip(exhibit.run.rows, evidence, plays, strict=True):
             task = _task(row.task_id, row.category, exhibit.tasks.get(row.task_id))
             key = json.dumps(task)
             if key not in tasks:
@@ -44,8 +49,10 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
                          "outcome": score.outcome, "sub": _clean(score.sub),
                          "why": clean(counted(score.why)[:LONGEST_CALL]),
                          "labels": [clean(label) for label in score.labels],
-                         "calls": None if score.calls is None else [_call(c) for c in score.calls], **_reply(seen)})
-    runs = [{"name": clean(name), "group": group, "baseline": e.run.baseline, "repeats": e.summary.repeats}
+                         "calls": None if score.calls is None else [_call(c) for c in score.calls], **_reply(seen),
+                         **(play_of(row, play) if exhibit.run.suite == PLAYED else {})})
+    runs = [{"name": clean(name), "group": group, "baseline": e.run.baseline, "repeats": e.summary.repeats,
+             **_limit(e)}
             for e, name, group in zip(exhibits, names, groups, strict=True)]
     order = sorted(range(len(shown)), key=lambda i: (shown[i]["category"], shown[i]["id"], i))
     place = {old: new for new, old in enumerate(order)}
@@ -53,12 +60,21 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
             "rows": [{**row, "task": place[row["task"]]} for row in rows]}
 
 
+def _limit(exhibit: Exhibit) -> dict[str, int]:
+    """How much of a result the models saw, where results are stored."""
+    most = exhibit.run.settings.get("max_result_chars")
+    return {"limit": most} if isinstance(most, int) else {}
+
+
 def _task(task_id: str, category: str, task: Task | None) -> dict[str, Any]:
     """expected None: the gold is not known."""
-    return {"id": clean(task_id), "category": clean(category), "question": visible(task.question) if task else "",
+    played = task is not None and "expect" in task.extra
+    shown = CONTROL if task and played and task.set == CONTROL else category
+    return {"id": clean(task_id), "category": clean(shown), "question": visible(task.question) if task else "",
             "expected": [_call(c) for c in task.expected] if task else None,
             "accept": [[_call(c) for c in calls] for calls in task.accept] if task else [],
-            "facts": [[name, visible(text)] for name, text in facts_of(task)] if task else []}
+            **({"facts": [[name, visible(text)] for name, text in facts_of(task)]} if task and not played else
+               {"facts": []}), **(played_task(task) if task and played else {})}
 
 
 def _call(call: Call) -> str:

@@ -15,7 +15,7 @@ from infranode_eval.chain.evidence import atoms_of, matches
 from infranode_eval.chain.worlds import Response
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import is_number
-from infranode_eval.reports.exhibits import Evidence, evidence_of
+from infranode_eval.reports.replies import Evidence, evidence_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Task
 

@@ -76,7 +76,8 @@ class Words:
 
     def for_script(self, bench: bool = False) -> dict[str, Sequence[str]]:
         """Those that the script puts in. bench: the page shows bench cases and nothing else."""
-        found = {key: text for key, text in self._texts.items() if key.startswith(("js_", "kind_"))}
+        found = {key: text for key, text in self._texts.items()
+                 if key.startswith(("js_", "kind_")) or key == "play_control"}
         cases = {key: text for key, text in found.items() if key.endswith("_bench")}
         return {key: cases.get(f"{key}_bench", text) if bench else text for key, text in found.items()
                 if key not in cases}

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from infranode_eval.budget import Price
-from infranode_eval.reports.exhibits import LONGEST, Text, evidence_of, exhibits_of, visible
+from infranode_eval.reports.exhibits import exhibits_of
+from infranode_eval.reports.replies import LONGEST, Text, evidence_of, visible
 from infranode_eval.reports.tasksets import known_sets
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.records import MATCHES, Reply, Score

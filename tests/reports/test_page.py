@@ -19,9 +19,10 @@ import pytest
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import Effort, effort_of
-from infranode_eval.reports.exhibits import Exhibit, evidence_of
+from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.page import TEMPLATES, html_page
+from infranode_eval.reports.replies import evidence_of
 from infranode_eval.reports.tasksets import TaskSet, known_sets
 from lm_eval_task.records import Reply, Score, Task
 from tests.needs import need

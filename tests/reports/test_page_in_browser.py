@@ -11,9 +11,10 @@ import pytest
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import effort_of
-from infranode_eval.reports.exhibits import Exhibit, evidence_of
+from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.page import html_page
+from infranode_eval.reports.replies import evidence_of
 from lm_eval_task.records import Reply, Score, Task
 from lm_eval_task.tools import Toolset
 from tests.chromium import Browser, chromium, chromium_path

@@ -8,8 +8,9 @@ import pytest
 
 from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.effort import Effort
-from infranode_eval.reports.exhibits import Exhibit, evidence_of
+from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import summarise
+from infranode_eval.reports.replies import evidence_of
 from infranode_eval.reports.taskbook import script_json, taskbook
 from lm_eval_task.records import Reply
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from infranode_eval.reports.charts import KINDS
+from infranode_eval.reports.charts import ALL_KINDS
 from infranode_eval.reports.sections import Group
 from infranode_eval.reports.standings import OUTSIDE
 from infranode_eval.reports.tasksets import NAMES
@@ -35,12 +35,12 @@ def test_every_word_is_used() -> None:
     sources = [*WORDS.parent.glob("*.j2"), WORDS.parent / "script.js",
                *(WORDS.parents[2] / "reports" / f"{name}.py" for name in ("page", "panels"))]
     source = "\n".join(path.read_text("utf-8") for path in sources)
-    built = ("field_", "set_", "mode_", "cat_", "kind_", "why_", "effort_", "js_")     # their ends come from the data
+    built = ("field_", "set_", "mode_", "cat_", "play_", "kind_", "why_", "effort_", "js_")   # their ends: from the data
     assert [k for k in TEXTS if f'"{k}"' not in source and not k.startswith(built)] == []
 
 
 @pytest.mark.parametrize("key", [*(f"field_{f}" for f in Group._fields), *(f"set_{n}" for n in NAMES),
-                                 *(f"kind_{k}" for k in KINDS), *(f"why_{o}" for o in OUTSIDE if o != "baseline")])
+                                 *(f"kind_{k}" for k in ALL_KINDS), *(f"why_{o}" for o in OUTSIDE if o != "baseline")])
 def test_what_the_data_may_ask_for_is_there(key: str) -> None:
     assert key in TEXTS
 

@@ -3,7 +3,7 @@
 (function () {
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
-  const KINDS = ["right", "tool", "args", "count", "silent", "unreadable", "truncated", "unanswered", "unknown"];
+  const KINDS = ["right", "tool", "args", "count", "silent", "value", "unseen", "wenton", "injected", "noanswer", "unreadable", "truncated", "unanswered", "unknown"];
   const PAGE = 40;
 
   function kept(key, value) {          // a page opened from a file may not have a storage
@@ -26,13 +26,15 @@
   }
   function word(key, language, values) {
     const text = data.words[key][language === "de" ? 1 : 0];
-    return text.replace(/\{(\w+)\}/g, (_, name) => String(values[name]));
+    return text.replace(/\{(\w+)\}/g, (_, name) => String(Array.isArray(values[name]) ? values[name][language === "de" ? 1 : 0] : values[name]));
   }
   function t(key, values) {            // both languages; the style sheet shows one
     const both = document.createDocumentFragment();
     for (const language of ["en", "de"]) both.append(make("span", { class: language, lang: language }, word(key, language, values || {})));
     return both;
   }
+
+  const plays = playsOf(make, t, data);
 
   /* --- language and theme --- */
   const relabelled = [];
@@ -65,6 +67,7 @@
   function textOf(task) {
     if (!haystack.has(task)) {
       const parts = [task.id, task.question, ...(task.expected || [])];
+      for (const row of task.rows) for (const turn of row.play ? row.play.turns : []) parts.push(turn.text, ...turn.results.map((one) => one.req || ""));
       for (const row of task.rows) parts.push(row.why, row.text || "", ...(row.calls || []), ...(row.entries || []).map((e) => e[0]), row.outcome, row.sub || "", ...row.labels);
       haystack.set(task, parts.join("\n").toLowerCase());
     }
@@ -99,7 +102,8 @@
   const found = make("p", { class: "found", role: "status", "aria-live": "polite" });
   const list = make("div", { class: "list" });
   const more = make("button", { type: "button", class: "more-tasks", hidden: true });
-  explorer.append(filters, found, list, more);
+  const alone = make("nav", { class: "alone", hidden: true });
+  explorer.append(filters, alone, found, list, more);
 
   function inView(row) { return groups.value === "" || data.runs[row.run].group === Number(groups.value); }
   function differs(rows) {
@@ -120,6 +124,7 @@
   let matching = [];
   let shown = 0;
   function show() {
+    for (const element of [filters, alone]) element.hidden = element === alone;
     const text = search.value.trim().toLowerCase();
     matching = data.tasks.filter((task) => fits(task, text));
     list.replaceChildren();
@@ -134,6 +139,30 @@
     more.replaceChildren(t("js_more", { n: Math.min(PAGE, matching.length - shown) }));
   }
   more.addEventListener("click", next);
+
+  /* --- one task alone: #task/ID, which can be sent to somebody --- */
+  function taskInAddress() {
+    if (!window.location.hash.startsWith("#task/")) return null;
+    try { return decodeURIComponent(window.location.hash.slice(6)); } catch (error) { return ""; }
+  }
+  function route() {
+    const id = taskInAddress();
+    if (id === null) { if (filters.hidden) show(); return; }
+    filters.hidden = true;
+    alone.hidden = false;
+    matching = data.tasks.filter((task) => task.id === id);
+    shown = 0;
+    list.replaceChildren();
+    found.replaceChildren(matching.length ? "" : t("js_gone", { id }));
+    next();
+    for (const details of list.children) details.open = true;
+    const ids = [...new Set(data.tasks.map((task) => task.id))], at = ids.indexOf(id);
+    const back = make("a", { href: "#tasks" }, t("js_all_tasks"));
+    alone.replaceChildren(back, ...(at > 0 ? [plays.link(ids[at - 1], "js_previous", "prev")] : []), ...(at >= 0 && at < ids.length - 1 ? [plays.link(ids[at + 1], "js_next", "next")] : []));
+    document.getElementById("tasks").scrollIntoView();
+    back.focus({ preventScroll: true });
+  }
+  window.addEventListener("hashchange", route);
 
   function entry(task) {
     const rows = task.rows.filter(inView);
@@ -150,15 +179,21 @@
   function codes(calls) { return calls.map((call) => make("code", {}, call)); }
   function fact(facts, key, ...content) { facts.append(make("dt", {}, t(key)), make("dd", {}, ...content)); }
   function inside(task, rows) {
+    const own = make("p", { class: "own-page" }, plays.link(task.id, "js_own_page"));
+    const shown = task.rows.some((row) => row.play) && task.played ? plays.inside(task, rows) : replies(task, rows);
+    shown.prepend(own);
+    return shown;
+  }
+  function replies(task, rows) {
     const facts = make("dl", { class: "facts" });
     if (task.question) fact(facts, "js_question", make("span", { lang: "de", dir: "auto" }, task.question));
     if (task.expected === null) fact(facts, "js_expected", t("js_unknown_gold"));
     else fact(facts, "js_expected", ...(task.expected.length ? codes(task.expected) : [t("js_no_call")]));
     for (const alternative of task.accept) fact(facts, "js_accept", ...(alternative.length ? codes(alternative) : [t("js_no_call")]));
     for (const [name, text] of task.facts) facts.append(make("dt", {}, name), make("dd", { lang: "de", dir: "auto" }, text));
-    const replies = make("div", { class: "replies" });
-    for (const row of rows) replies.append(reply(row));
-    return make("div", { class: "inside" }, facts, replies);
+    const cards = make("div", { class: "replies" });
+    for (const row of rows) cards.append(reply(row));
+    return make("div", { class: "inside" }, facts, cards);
   }
 
   function block(box, key, cut) {
@@ -197,6 +232,7 @@
     const button = make("button", { type: "button" }, ...cell.childNodes);
     button.addEventListener("click", () => {
       filters.reset();
+      if (taskInAddress() !== null) window.history.replaceState(null, "", "#tasks");
       models.value = cell.dataset.run;
       categories.value = cell.dataset.category;
       show();
@@ -206,4 +242,5 @@
     cell.append(button);
   }
   show();
+  route();
 })();
