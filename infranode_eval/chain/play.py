@@ -6,6 +6,7 @@ section 6.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -27,11 +28,12 @@ from infranode_eval.chain.opening import NO_MORE_CALLS
 from infranode_eval.chain.tasks import ChainTask
 from infranode_eval.chain.toolbox import Toolbox, shown, unreadable
 from infranode_eval.providers.conversation import Conversation
-from infranode_eval.providers.echo import EchoCall, echo_calls, echo_text, unique_ids
+from infranode_eval.providers.echo import UNREADABLE as UNREADABLE_TEXT
+from infranode_eval.providers.echo import EchoCall, acceptable_name, echo_calls, echo_text, sendable, unique_ids
 from infranode_eval.providers.protocol import Answer, Provider, Sampling, Tools
 from lm_eval_task.errors import EmptyReplyError
 from lm_eval_task.parse import calls_from_message, calls_of_entries
-from lm_eval_task.records import Reading
+from lm_eval_task.records import Call, Reading
 from lm_eval_task.shapes import Entry, parts_of
 from lm_eval_task.tools import Toolset
 
@@ -55,11 +57,11 @@ class Play:
         for number in range(self._task.max_turns):
             answer, reading = self._asked(self._sampling)
             if reading.calls:
-                self._execute(number, answer, reading)
+                self._take_calls(number, answer, reading)
             elif read_final(reading.text) is not None:
                 return self._end(ANSWER, answer, "answered")
-            elif reading.broken:
-                self._refuse(number, answer, reading)
+            elif reading.broken and not _tries_to_answer(reading.text):
+                self._take_calls(number, answer, reading)
             elif reading.truncated:
                 return self._end(TRUNCATED, answer, "truncated")
             else:
@@ -72,7 +74,7 @@ class Play:
         for _ in range(BLANK_REPLIES):
             answer = self._provider.ask(self.messages, self._tools_json, sampling)
             reading = calls_from_message(answer.message, self._tools, self._mode, answer.finish_reason, several=True)
-            if reading.attempted or reading.truncated or reading.text:
+            if reading.attempted or reading.truncated or reading.text or reading.thought:
                 return answer, reading
             self.turns.append(Turn(BLANK, answer))
         raise EmptyReplyError(f"{BLANK_REPLIES} replies in a row were blank")
@@ -86,36 +88,32 @@ class Play:
         self.messages.append(answer.message)
         return Course(tuple(self.turns), stop_reason)
 
-    def _execute(self, number: int, answer: Answer, reading: Reading) -> None:
-        """Every call in order, each with exactly one result; entries that cannot be read are told so."""
+    def _take_calls(self, number: int, answer: Answer, reading: Reading) -> None:
+        """Every call in order, each with exactly one result; what cannot be read is told so. Costs one turn."""
         entries = [entry for entry in parts_of(answer.message).entries if entry.name is not None]
-        if not entries:     # calls that stand in text, prompted or recovered
-            executed = [self._toolbox.execute(call) for call in reading.calls or ()]
-            self._said(CALLS, answer, echo_text(answer.message, reading.text), executed)
-            self.messages.append(_results_message(executed, self._max_chars))
+        if entries and self._mode == "native":
+            self._take_entries(number, answer, entries)
             return
-        self._answer_entries(CALLS, number, answer, entries)
+        if entries:     # native calls where none was offered: they go on as the text that was asked for
+            read = [one.call for one in calls_of_entries(entries, self._tools)]
+            echo = echo_text({}, "\n".join(filter(None, (reading.text, *map(_as_text, read)))))
+        else:
+            read = [*(reading.calls or ()), *([None] if reading.broken else [])]
+            echo = echo_text(answer.message, reading.text)
+        executed = [unreadable() if call is None else self._toolbox.execute(call) for call in read] or [unreadable()]
+        self._said(_kind_of(executed), answer, echo, executed)
+        self.messages.append(_results_message(executed, self._max_chars))
 
-    def _answer_entries(self, kind: str, number: int, answer: Answer, entries: Sequence[Entry]) -> None:
+    def _take_entries(self, number: int, answer: Answer, entries: Sequence[Entry]) -> None:
         ids = unique_ids([entry.id for entry in entries], number, self._taken)
         executed, echoed = [], []
         for call_id, read in zip(ids, calls_of_entries(entries, self._tools), strict=True):
             executed.append(unreadable(call_id) if read.call is None else self._toolbox.execute(read.call, call_id))
-            echoed.append(EchoCall(call_id, read.name, {} if read.call is None else read.call.arguments))
-        self._said(kind, answer, echo_calls(answer.message, echoed), executed)
+            echoed.append(EchoCall(call_id, acceptable_name(read.name), read.call.arguments if read.call else {}))
+        self._said(_kind_of(executed), answer, echo_calls(answer.message, echoed), executed)
         for one, call in zip(executed, echoed, strict=True):
             self.messages.append({"role": "tool", "tool_call_id": call.id, "name": call.name,
-                                  "content": shown(one.text, self._max_chars)})
-
-    def _refuse(self, number: int, answer: Answer, reading: Reading) -> None:
-        """A call that cannot be read costs a turn: the error goes under its id, else into a message of the user's."""
-        entries = [entry for entry in parts_of(answer.message).entries if entry.name is not None]
-        if entries:
-            self._answer_entries(UNREADABLE, number, answer, entries)
-            return
-        refusal = unreadable()
-        self._said(UNREADABLE, answer, echo_text(answer.message, reading.text), [refusal])
-        self.messages.append({"role": "user", "content": refusal.text})
+                                  "content": sendable(shown(one.text, self._max_chars))})
 
     def _finalised(self, without: str) -> Course:
         """Ask for the answer once, with no call allowed; `without` is the stop reason if none comes."""
@@ -126,7 +124,27 @@ class Play:
         return self._end(FINAL, answer, "answered_late" if late else without)
 
 
+def _tries_to_answer(text: str) -> bool:
+    """Is a text that cannot be read an answer object rather than a call?"""
+    return '"antwort"' in text and '"name"' not in text
+
+
+def _as_text(call: Call | None) -> str:
+    return "" if call is None else json.dumps(call.to_json(), ensure_ascii=False)
+
+
+def _kind_of(executed: Sequence[Executed]) -> str:
+    return CALLS if any(one.call is not None for one in executed) else UNREADABLE
+
+
 def _results_message(executed: Sequence[Executed], max_chars: int) -> dict[str, Any]:
-    """The results of calls that stood in text, each under a line that names its call."""
-    return {"role": "user", "content": "\n".join(
-        f"Ergebnis von {one.call}:\n{shown(one.text, max_chars)}" for one in executed)}
+    """The results of calls that stood in text, each under a line that names its call; a lone refusal says all."""
+    lines = [shown(one.text, max_chars) for one in executed]
+    if len(executed) > 1 or executed[0].call is not None:
+        lines = [f"{_header(one)}\n{line}" for one, line in zip(executed, lines, strict=True)]
+    return {"role": "user", "content": sendable("\n".join(lines))}
+
+
+def _header(one: Executed) -> str:
+    """One line, whatever the call is named."""
+    return f"Ergebnis von {UNREADABLE_TEXT if one.call is None else ' '.join(str(one.call).splitlines())}:"

@@ -18,7 +18,9 @@ UNREADABLE = "(unlesbar)"
 NAMELESS = "unlesbar"
 OWN_ID = re.compile(r"call_[0-9]+_[0-9]+")     # given by us, where an API gave none
 _OUTPUT_ONLY = frozenset(("annotations", "audio", "function_call", "logprobs"))
+_BLOCK_KEYS = ("parts", "output", "content")
 _NO_NAME = re.compile(r"[^A-Za-z0-9_-]")
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class EchoCall(NamedTuple):
@@ -46,29 +48,47 @@ def unique_ids(ids: Sequence[str | None], turn: int, taken: set[str]) -> list[st
     return found
 
 
+def acceptable_name(name: str) -> str:
+    """The name of a call, and of its result, as every API takes it."""
+    return _NO_NAME.sub("_", name) or NAMELESS
+
+
+def sendable(text: str) -> str:
+    """A text without halves of surrogate pairs, which JSON may hold and APIs refuse."""
+    return _HALF_PAIR.sub("\ufffd", text)
+
+
 def echo_text(message: Mapping[str, Any], text: str) -> dict[str, Any]:
     """A reply without native calls. text: its readable text without closed reasoning; blank becomes "(unlesbar)".
 
     Blocks, parts and items go back as they came where they hold any text, for among them may be signed thoughts.
     """
-    for key in ("parts", "output", "content"):
+    for key in _BLOCK_KEYS:
         blocks = message.get(key)
         if isinstance(blocks, list) and text.strip():
-            return {**_kept(message), key: _without_blank_text(blocks)}
-    return {"role": "assistant", "content": text if text.strip() else UNREADABLE}
+            kept = {name: value for name, value in _kept(message).items() if name != "tool_calls"}
+            return {**kept, key: [block for block in _without_blank_text(blocks) if not _is_call(block)]}
+    return {"role": "assistant", "content": sendable(text) if text.strip() else UNREADABLE}
 
 
 def echo_calls(message: Mapping[str, Any], calls: Sequence[EchoCall]) -> dict[str, Any]:
-    """A reply with native calls. calls: each entry with a function object, in order."""
-    waiting = iter([call._replace(name=_NO_NAME.sub("_", call.name) or NAMELESS) for call in calls])
-    for key in ("parts", "output"):
-        if isinstance(message.get(key), list):
-            return {**_kept(message), key: list(_blocks(message[key], waiting))}
+    """A reply with native calls. calls: each entry with a function object, in order.
+
+    A reply that holds calls in two shapes at once, which no API wants back, goes back in the shape of OpenAI.
+    """
+    waiting = iter([call._replace(name=acceptable_name(call.name)) for call in calls])
+    holding = [key for key in _BLOCK_KEYS if any(map(_is_call, _list_at(message, key)))]
+    if len(holding) == 1 and not message.get("tool_calls"):
+        return {**_kept(message), holding[0]: list(_blocks(message[holding[0]], waiting))}
     content = message.get("content")
-    if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_use" for b in content):
-        return {**_kept(message), "content": list(_blocks(content, waiting))}
-    return {**_kept(message), "content": content if isinstance(content, list) else text_of(content) or None,
-            "tool_calls": list(_openai_calls(message, waiting))}
+    texts = [block for block in content if not _is_call(block)] if isinstance(content, list) else text_of(content)
+    kept = {name: value for name, value in _kept(message).items() if name not in holding}
+    return {**kept, "content": texts or None, "tool_calls": list(_openai_calls(message, waiting))}
+
+
+def _list_at(message: Mapping[str, Any], key: str) -> Sequence[Any]:
+    value = message.get(key)
+    return value if isinstance(value, list) else ()
 
 
 def _kept(message: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,7 +118,7 @@ def _openai_calls(message: Mapping[str, Any], waiting: Iterator[EchoCall]) -> It
 def _arguments(given: Any, read: Mapping[str, Any]) -> str:
     """Text that is an object stays verbatim; servers that render it would stumble over anything else."""
     if isinstance(given, str) and isinstance(decoded(given), dict):
-        return given
+        return sendable(given)
     return json.dumps(dict(read), ensure_ascii=False)
 
 
@@ -126,6 +146,11 @@ def _gemini_call(given: Mapping[str, Any], found: EchoCall) -> dict[str, Any]:
     args = given.get("args")
     call = {**given, "name": found.name, "args": args if isinstance(args, dict) else dict(found.arguments)}
     return call if given.get("id") == found.id else {key: value for key, value in call.items() if key != "id"}
+
+
+def _is_call(block: Any) -> bool:
+    """A call without a function in it is none, and would wait for a result if it went back."""
+    return isinstance(block, dict) and ("functionCall" in block or block.get("type") in ("tool_use", "function_call"))
 
 
 def _without_blank_text(blocks: Sequence[Any]) -> list[Any]:
