@@ -11,11 +11,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from infranode_eval.chain.answers import Final, numbers_of, same_value
+from infranode_eval.chain.answers import Final, is_null, numbers_of, same_value
 from infranode_eval.chain.declaration import Derivation
-from infranode_eval.chain.worlds import Response
+from infranode_eval.chain.responses import Response
+from infranode_eval.chain.spellings import clock_of, clocks_within, day_of, days_within
 
 _MOST_OPERANDS = 300        # numbers of the declared fields whose pairs are looked at
+_MOST_IN_UNITS = 3_000      # numbers that are compared with an answer in another unit
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?")
 _PAIRED = ("difference", "ratio", "sum", "mean")
@@ -23,12 +25,12 @@ _PAIRED = ("difference", "ratio", "sum", "mean")
 
 def is_invented(final: Final, answer: Mapping[str, Any], derive: Derivation | None, question: str,
                 near: Mapping[str, Any], received: Sequence[Response]) -> bool:
-    """Does a non-null answer neither occur in nor follow from what was received? False for null.
+    """Does an answer other than null neither occur in nor follow from what was received? False for null.
 
     answer: the expected answer, whose type and tolerance decide how values are compared. received: the answered
     results in order; without any, every value is invented.
     """
-    if final.value is None:
+    if is_null(final):
         return False
     if not received:
         return True
@@ -37,24 +39,39 @@ def is_invented(final: Final, answer: Mapping[str, Any], derive: Derivation | No
         return False
     if answer["type"] == "number" or isinstance(final.value, (int, float)):
         return not _number_known(final, answer, derive, question, received)
-    told = _plain(" ".join((question, *(response.text for response in received))))
-    drop = [_plain(word) for word in answer.get("drop", ())]
-    return not all(_without(_plain(entry), drop) in told for entry in _entries(final.value))
+    told = " ".join((question, *(response.text for response in received)))
+    read, within = {"time": (clock_of, clocks_within), "date": (day_of, days_within)}.get(answer["type"], _NO_MOMENT)
+    moment = read(final.value)
+    if moment is not None:
+        return moment not in within(told)
+    return not _words_known(final.value, told, [_plain(word) for word in answer.get("drop") or ()])
+
+
+def _no_moment(value: Any) -> None:
+    """Nothing is a time here."""
+
+
+_NO_MOMENT = (_no_moment, _no_moment)
+
+
+def _words_known(value: Any, told: str, drop: Sequence[str] = ()) -> bool:
+    """Does each entry of a text or a list occur in what was told?"""
+    told = _plain(told)
+    return all(_without(_plain(entry), drop) in told for entry in _entries(value))
 
 
 def _number_known(final: Final, answer: Mapping[str, Any], derive: Derivation | None, question: str,
                   received: Sequence[Response]) -> bool:
     given = numbers_of(final.value)
     if not given:       # words: somebody answered another type
-        told = _plain(" ".join((question, *(response.text for response in received))))
-        return all(_plain(entry) in told for entry in _entries(final.value))
+        return _words_known(final.value, " ".join((question, *(response.text for response in received))))
     tolerance = float(answer.get("tolerance") or 0) + 1e-9
     known = _numbers(question, derive, received)
     if any(abs(value - one) <= tolerance for one in known for value in given):
         return True
-    known_in_units = [one for one in known if one]
-    return final.unit is not None and any(
-        same_value(final.value, final.unit, {**answer, "value": one}) for one in known_in_units[:_MOST_OPERANDS])
+    with_unit = answer["type"] == "number" and (final.unit is not None or isinstance(final.value, str))
+    return with_unit and any(same_value(final.value, final.unit, {**answer, "value": one})
+                             for one in sorted(known)[:_MOST_IN_UNITS] if one)
 
 
 def _numbers(question: str, derive: Derivation | None, received: Sequence[Response]) -> set[float]:
@@ -62,7 +79,8 @@ def _numbers(question: str, derive: Derivation | None, received: Sequence[Respon
     known = {value for text in _DIGITS.findall(question) for value in numbers_of(text)}
     longest = 0
     fields: list[float] = []
-    names = {pointer.rpartition("/")[2] for leaf in derive.leaves() for pointer in leaf.pointers()} if derive else set()
+    pointers = [pointer for leaf in derive.leaves() for pointer in leaf.pointers()] if derive else []
+    names = dict.fromkeys(pointer.rpartition("/")[2] for pointer in pointers)
     for response in received:
         found = _numbers_in(response.text)
         longest = max(longest, found.longest)
