@@ -180,3 +180,61 @@ def test_the_sweep_sees_data_of_many_keys() -> None:
             if any(rare(value) for _, value in leaves(at(WORLD.answer(f"/cities/{slug}/{key}").body, "/data/payload")))}
     assert len(seen) >= 15
     assert len(SLUGS) >= 8
+
+
+# Boards: the city's board is cut and mixes stations, so what it carries depends on the question.
+
+BIG = ("berlin", "hamburg", "muenchen", "koeln", "frankfurt-am-main", "dresden", "leipzig", "heilbronn")
+NEXT = {"op": "nth", "from": "a", "at": "/data/payload/departures", "by": "/planned_time", "n": 1,
+        "return": "/platform"}
+ALL = {"op": "count", "from": "a", "at": "/data/payload/departures"}
+
+
+def rows(request: str) -> list[dict[str, Any]]:
+    found = look(carriers.whole(request))
+    return [] if found is MISSING else at(found, "/payload/departures")
+
+
+def trains(request: str, station: str | None = None) -> list[str]:
+    """Ids of the trains, of one station only if it is named."""
+    return [row["stop_id"] for row in rows(request) if station in (None, row["station"])]
+
+
+def carries(name: str, arguments: dict[str, str], derive: dict[str, Any], request: str) -> bool:
+    """Is the answer to `request` evidence of what is derived from the call?"""
+    plan = steps_from_json([{"id": "a", "call": {"name": name, "arguments": arguments}}])
+    pattern = must_call_of(plan, execute_plan(plan, WORLD.answer), WORLD, derive)
+    return satisfied(pattern, [[WORLD.answer(request)]]) is not None
+
+
+def boards() -> list[tuple[str, str]]:
+    found = [(slug, place.request) for slug in BIG for place in carriers.boards_of(slug, "departures")]
+    return [(slug, request) for slug, request in found if trains(request)]
+
+
+@pytest.mark.parametrize(("slug", "board"), boards())
+def test_a_board_of_one_station_carries_the_city_s_next_train_only_if_it_is_that_train(slug: str, board: str) -> None:
+    """Another train from the same platform gives the same answer, but is another datum."""
+    first, second = rows(f"/cities/{slug}/station-departures")[:2]
+    if first["planned_time"] == second["planned_time"]:
+        pytest.skip("a builder refuses a tie")
+    city = {"slug": slug, "resource": "station-departures"}
+    assert carries("get_city_resource", city, NEXT, board) is (trains(board)[0] == first["stop_id"])
+
+
+@pytest.mark.parametrize(("slug", "board"), boards())
+def test_the_city_s_board_carries_a_station_s_trains_as_far_as_it_shows_them(slug: str, board: str) -> None:
+    """It names the station, not the level: where both levels have trains on it, the first of all counts."""
+    eva, city = {"eva": board.split("/")[2]}, f"/cities/{slug}/station-departures"
+    shown = trains(city, rows(board)[0]["station"])
+    for way in (city, f"/cities/{slug}/overview"):
+        assert carries("station_board_departures", eva, NEXT, way) is (trains(board)[0] in shown[:1])
+        assert carries("station_board_departures", eva, ALL, way) is (set(trains(board)) == set(shown))
+
+
+def test_the_boards_that_are_tried_are_of_every_kind() -> None:
+    shown = {board: len(set(trains(board)) & set(trains(f"/cities/{slug}/station-departures")))
+             for slug, board in boards()}
+    assert 0 in shown.values(), "a level whose trains the city does not show"
+    assert any(0 < count < len(trains(board)) for board, count in shown.items()), "a board that is cut"
+    assert any(count == len(trains(board)) for board, count in shown.items()), "a board that is whole"
