@@ -22,6 +22,7 @@ Usage:
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
+  python3 report.py --inspect-log DIR [FILE …]    as logs for `inspect view`, a sample a row (the extra [inspect])
 
 Exit status: 0, 1 if a gate or a seal is broken or a result file was broken or refused (named and left out, the rest is
 shown), 2 for wrong usage or data.
@@ -113,6 +114,7 @@ def parser() -> argparse.ArgumentParser:
                                                                        "(default: 0)")
     described.add_argument("--html", metavar="PAGE", help="write one self-contained HTML page (needs jinja2)")
     described.add_argument("--plots", metavar="DIR", help="write charts as SVG and PNG files (needs matplotlib)")
+    described.add_argument("--inspect-log", metavar="DIR", help="write each run as a log of inspect_ai (needs it)")
     described.add_argument("--published", action="store_true", help="show the published rows, too")
     described.add_argument("--check", metavar="FILE", help="check the format of one file, and nothing else")
     described.add_argument("--rescore", action="store_true", help="judge stored replies again, show what changes")
@@ -133,7 +135,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
     """The function that the flags ask for. Raise UsageError for flags that do not go together."""
     views = [name for name in ("rescore", "check", "compare", "sealed", "task", "items", "confusion", "gate",
-                              "gate_against", "html", "plots") if getattr(options, name)]
+                              "gate_against", "html", "plots", "inspect_log") if getattr(options, name)]
     if len(views) > 1 and views not in (["gate", "gate_against"], ["html", "plots"]):
         raise UsageError(f"{_flag(views[0])} does not go with {_flag(views[1])}")
     view = views[0] if views else "report"
@@ -149,13 +151,15 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
         raise UsageError("--table goes with --format csv only")
     return {"report": report, "rescore": rescore_files, "check": check, "compare": compare_files,
             "sealed": compare_with_sealed, "task": show_task, "items": show_items,
-            "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw}[view]
+            "confusion": show_confusion, "gate": gate, "gate_against": gate, "html": draw, "plots": draw,
+            "inspect_log": write_inspect_logs}[view]
 
 
 _GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",), "common_rows": ("report",),
               "max_drop": ("gate_against", "gate"), "published": ("report",), "table": ("report",),
               "set": ("report", "compare", "items", "gate", "gate_against", "html", "plots"),
-              "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots")}
+              "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots",
+                        "inspect_log")}
 _FOR_PROGRAMS = {"csv": ("report", "compare", "items", "confusion"),
                  "json": ("report", "compare", "sealed", "confusion", "task")}
 
@@ -251,6 +255,18 @@ def draw(options: argparse.Namespace) -> int:
     if page is not None:
         write_page(page, html_page(found, left_out, prices.as_of))
         written.insert(0, page)
+    show("".join(f"{clean(str(path))}\n" for path in written))
+    return 1 if left_out else 0
+
+
+def write_inspect_logs(options: argparse.Namespace) -> int:
+    """Write a log for each run and print their paths; 1 if a file had to be left out."""
+    from infranode_eval.reports.inspect_logs import log_paths, write_logs  # late: an extra view
+
+    tools, files = read_tools(options.tools), _files(options)
+    paths = log_paths(files, Path(options.inspect_log))
+    sets = task_sets(tools, options.tasks, _say, options.cases)
+    written, left_out = read_each(files, lambda file: write_logs(file, paths[file], tools, sets, options.cases), _say)
     show("".join(f"{clean(str(path))}\n" for path in written))
     return 1 if left_out else 0
 

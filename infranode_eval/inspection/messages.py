@@ -83,10 +83,12 @@ def sent_back(message: ChatMessageAssistant, echo: Mapping[str, Any]) -> ChatMes
     echo: the reply as our loop sends it back, in OpenAI's shape (providers.echo): ids and names of the calls are
     taken from it, and its text, where the reply is nothing but text.
     """
-    if message.tool_calls:
-        entries = [entry for entry in parts_of(echo).entries if entry.name is not None]
+    entries = [entry for entry in parts_of(echo).entries if entry.name is not None]
+    if entries:
         return with_calls(message, [entry.id or "" for entry in entries], [entry.name or "" for entry in entries])
     text = text_of(echo.get("content"))
+    if message.tool_calls:      # nobody offered these tools: the calls go back as the text that was asked for
+        return _changed(message, content=text, tool_calls=None)
     if text == message.content or (isinstance(message.content, list) and text != UNREADABLE):
         return message
     return _changed(message, content=text)

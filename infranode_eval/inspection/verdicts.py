@@ -10,7 +10,8 @@ from inspect_ai.scorer import Score
 
 from infranode_eval.reports.transcripts import gold_text, said_text, world_facts
 from infranode_eval.results import storable
-from lm_eval_task.records import Call, Task
+from infranode_eval.runner import message_in
+from lm_eval_task.records import FAILURES, Call, Task
 from lm_eval_task.records import Score as Verdict
 
 _LEFT_OUT = ("transcript", "keys", "usage_raw")     # stands in the messages, or tells nobody anything here
@@ -25,14 +26,16 @@ def number_of(row: Mapping[str, Any]) -> str:
 
 def score_of(row: Mapping[str, Any]) -> Score:
     """row: as in a results file. A failure counts as not solved, as in the strict numbers; its error is told."""
-    why = f"{row.get('why') or ''}: {row['error']}" if row.get("error") else row.get("why") or ""
+    why = f"{row.get('why') or ''}: {message_in(row['error'])}" if row.get("error") else row.get("why") or ""
     return Score(value=1.0 if row.get(number_of(row)) else 0.0, answer=harmless(answer_text(row)),
                  explanation=harmless(why), metadata=harmless(storable(
                      {key: value for key, value in row.items() if key not in _LEFT_OUT})))
 
 
 def answer_text(row: Mapping[str, Any]) -> str:
-    """The calls of a single reply; the final answer of a play."""
+    """The calls of a single reply; the final answer of a play; nothing for a failure."""
+    if row["outcome"] in FAILURES:
+        return ""
     if "task_success" in row:
         return said_text(row.get("answer"))
     if row.get("calls") is None:

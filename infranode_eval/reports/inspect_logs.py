@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from hashlib import sha256
+from importlib.metadata import version
 from math import sqrt
 from pathlib import Path
 from statistics import fmean, variance
@@ -21,6 +22,7 @@ from infranode_eval.reports.harness_output import replies_from_harness
 from infranode_eval.reports.intake import tools_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
 from infranode_eval.results import package_version
+from infranode_eval.runner import message_in
 from infranode_eval.suites import MAIN, SUITES, Setup, Suite, open_suite
 from lm_eval_task.errors import BenchError, DataError, UsageError
 from lm_eval_task.records import FAILURES, Task
@@ -28,11 +30,10 @@ from lm_eval_task.tools import Toolset
 
 if TYPE_CHECKING:
     from inspect_ai.log import EvalLog, EvalResults, EvalSample, EvalSpec
-    from inspect_ai.model import ChatMessage, ModelUsage
+    from inspect_ai.model import ModelUsage
 
 Row = Mapping[str, Any]
 UNKNOWN = "(the question stands in a file of tasks that is not known here; name it with --tasks)"
-_STOP = {"stop": "stop", "length": "max_tokens", "tool_calls": "tool_calls", "content_filter": "content_filter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,9 @@ def sources_of(file: Path, tools: Toolset, sets: Sequence[TaskSet], cases: Seque
             yield _source(run, rows, {}, {}, tools, sets, cases)
         return
     run = run_from_json(value, file, tools)
-    yield _source(run, value["rows"], value.get("bodies") or {}, value, tools, sets, cases)
+    rows = [{**raw, "category": row.category, "repeat": row.repeat}
+            for raw, row in zip(value["rows"], run.rows, strict=True)]
+    yield _source(run, rows, value.get("bodies") or {}, value, tools, sets, cases)
 
 
 def _source(run: Run, rows: Sequence[Row], bodies: Mapping[str, str], told: Mapping[str, Any], tools: Toolset,
@@ -148,16 +151,16 @@ def _setup(run: Run, suite: Suite, tools: Toolset, tasks: Mapping[str, Task], ca
 # --- a log ------------------------------------------------------------------------------------------------------------
 
 def log_of(source: Source) -> EvalLog:
-    """The whole log. The same file gives the same log; a run that stored no times has those of its file."""
+    """The whole log. A run that stored no times has been made when its file was."""
     from inspect_ai.log import EvalLog, EvalStats
 
-    samples = [_sample(source, row) for row in source.rows]
-    began, ended = _times(source)
-    usage = _summed(samples)
-    stopped = source.told.get("stopped")
-    return EvalLog(version=2, status="cancelled" if stopped else "success", eval=_spec(source, began),
-                   results=_results(source, samples),
-                   stats=EvalStats(started_at=began, completed_at=ended, model_usage=usage), samples=samples)
+    began, ended = (str(source.told.get(key) or "") for key in ("started", "finished"))
+    made = began or datetime.fromtimestamp(int(Path(source.run.path).stat().st_mtime), timezone.utc).isoformat()
+    clock = datetime.fromisoformat(made.replace("Z", "+00:00"))
+    samples = [_sample(source, row, clock) for row in source.rows]
+    return EvalLog(version=2, status="cancelled" if source.told.get("stopped") else "success",
+                   eval=_spec(source, made), results=_results(source, samples), samples=samples,
+                   stats=EvalStats(started_at=began, completed_at=ended, model_usage=_summed(samples)))
 
 
 def model_name(run: Run) -> str:
@@ -165,35 +168,31 @@ def model_name(run: Run) -> str:
     return f"{run.backend}/{run.model}"
 
 
-def _times(source: Source) -> tuple[str, str]:
-    began, ended = source.told.get("started"), source.told.get("finished")
-    if isinstance(began, str) and isinstance(ended, str):
-        return began, ended
-    made = datetime.fromtimestamp(int(Path(source.run.path).stat().st_mtime), timezone.utc).isoformat()
-    return made, made
-
-
 def _spec(source: Source, created: str) -> EvalSpec:
     from inspect_ai.log import EvalConfig, EvalDataset, EvalSpec
     from inspect_ai.model import GenerateConfig
 
+    from infranode_eval.inspection.verdicts import harmless
+
     run, settings = source.run, source.run.settings
     ids = list(dict.fromkeys(row["task_id"] for row in source.rows))
-    mark = sha256(f"{run.path} {run.hashes} {created}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
+    mark = _mark(run.path, run.hashes, created)
     suite = _suite_name(run)
     about = {"results_file": Path(run.path).name, "harness": run.harness, "suite": suite, "set": run.set_name,
              "mode": run.mode, "setup": run.setup, "complete": run.complete, "stopped": source.told.get("stopped"),
              "hashes": dict(run.hashes), "settings": dict(settings), "world": dict(run.world), "notes": list(run.notes)}
     return EvalSpec(
         eval_id=mark, run_id=mark, task_id=mark, created=created, task=f"infranode_{suite}",
-        task_version=run.scorer_version, task_args={"set": run.set_name, "mode": run.mode},
+        task_version=run.scorer_version, tags=[Path(run.path).stem],
+        task_args={"set": run.set_name, "mode": run.mode, **({"arm": run.arm} if run.arm else {})},
         dataset=EvalDataset(name=f"{suite} {run.set_name or ''}".strip(), samples=len(ids), sample_ids=ids),
         model=model_name(run), model_base_url=settings.get("base_url"),
         model_generate_config=GenerateConfig(temperature=settings.get("temperature"),
                                              max_tokens=settings.get("max_tokens"), seed=settings.get("seed")),
         config=EvalConfig(epochs=max((row["repeat"] for row in source.rows), default=1)),
-        packages={"infranode-tool-eval": str(source.told.get("version") or package_version())},
-        metadata={key: value for key, value in about.items() if value not in (None, {}, [])})
+        packages={"inspect_ai": version("inspect_ai"),
+                  "infranode-tool-eval": str(source.told.get("version") or package_version())},
+        metadata=harmless({key: value for key, value in about.items() if value not in (None, {}, [])}))
 
 
 def _suite_name(run: Run) -> str:
@@ -235,28 +234,33 @@ def _summed(samples: Sequence[EvalSample]) -> dict[str, ModelUsage]:
 
 # --- a sample ---------------------------------------------------------------------------------------------------------
 
-def _sample(source: Source, row: Row) -> EvalSample:
-    from inspect_ai.log import EvalError, EvalSample
-    from inspect_ai.model import ChatCompletionChoice, ModelOutput
+def _sample(source: Source, row: Row, began: datetime) -> EvalSample:
+    from inspect_ai.log import EvalError, EvalSample, condense_sample
 
     from infranode_eval.inspection.conversations import conversation_of
-    from infranode_eval.inspection.messages import usage_of
+    from infranode_eval.inspection.events import events_of, output_of, verdict_event
+    from infranode_eval.inspection.messages import tool_infos, usage_of
     from infranode_eval.inspection.verdicts import facts_of, harmless, number_of, score_of, target_of
 
-    run, task = source.run, source.tasks.get(row["task_id"])
-    usage, model, seconds = usage_of(row.get("usage")), model_name(run), row.get("latency_s")
-    messages: list[ChatMessage] = conversation_of(row, task, source.setup, source.bodies)
-    last = messages[-1] if messages and messages[-1].role == "assistant" else None
-    choices = [ChatCompletionChoice(message=last, stop_reason=_STOP.get(row.get("finish_reason"), "unknown"))] \
-        if last else []
-    failed = row["outcome"] in FAILURES
-    error = f"{row['outcome']}: {row.get('error') or row.get('why') or ''}"
-    mark = sha256(f"{run.path} {row['task_id']} {row['repeat']}".encode("utf-8", "surrogatepass")).hexdigest()[:22]
-    return EvalSample(
-        id=row["task_id"], epoch=row["repeat"], input=harmless(task.question) if task else UNKNOWN,
-        target=harmless(target_of(task)) if task else "", messages=messages,
-        output=ModelOutput(model=model, choices=choices, usage=usage, time=seconds),
-        scores={number_of(row): score_of(row)}, uuid=mark, total_time=seconds, working_time=seconds,
-        metadata=harmless(facts_of(task)) if task else {"category": row["category"]},
-        model_usage={model: usage} if usage else {},
-        error=EvalError(message=harmless(error), traceback="", traceback_ansi="") if failed else None)
+    run, task, setup = source.run, source.tasks.get(row["task_id"]), source.setup
+    usage, model, seconds, score = usage_of(row.get("usage")), model_name(run), row.get("latency_s"), score_of(row)
+    told, target = conversation_of(row, task, setup, source.bodies), harmless(target_of(task)) if task else ""
+    offered = tool_infos(setup.for_task(task.task_id, task.question).tools_json) \
+        if task and setup and run.mode == "native" else []
+    why = f"{row['outcome']}: {message_in(row.get('error') or '') or row.get('why') or ''}"
+    shown = dict.fromkeys(("message", "traceback", "traceback_ansi"), harmless(why))     # a viewer shows the last
+    error = EvalError(**shown) if row["outcome"] in FAILURES else None
+    mark = _mark(run.path, row["task_id"], row["repeat"])
+    events = [*events_of(told, row, model, offered, began, mark),
+              *verdict_event(score, target, error, began, seconds, mark)]
+    return condense_sample(EvalSample(
+        id=row["task_id"], epoch=row["repeat"], input=harmless(task.question) if task else UNKNOWN, target=target,
+        messages=told, events=events, uuid=mark, total_time=seconds, working_time=seconds, error=error,
+        output=output_of(told[-1] if told and told[-1].role == "assistant" else None, model, row),
+        scores={number_of(row): score}, model_usage={model: usage} if usage else {},
+        metadata=harmless(facts_of(task)) if task else {"category": row["category"]}))
+
+
+def _mark(*parts: Any) -> str:
+    """An id that does not change."""
+    return sha256(" ".join(map(str, parts)).encode("utf-8", "surrogatepass")).hexdigest()[:22]
