@@ -3,7 +3,8 @@
 usage: selftest.py [--all] [--tasks FILE | --cases FILE] [--tools FILE]
 
 Needs no network, no installed package and no lm-eval. Checks the core tasks, with --all every row of the file, and the
-cases of the suite bench; with --tasks or --cases those of a file of your own only.
+cases of the suite bench; with --tasks or --cases those of a file of your own only. With --all the suite chain is proved
+as well: its programs play every task, and every answer near a gold is judged.
 Prints how many replies of each kind were judged. Stops at the first surprise: task id, expected and actual calls,
 exit status 1. Exit status 2 for a file that cannot be used.
 """
@@ -14,17 +15,21 @@ import argparse
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves the script's folder out
 
 from infranode_eval.arms import ARMS, SEED
 from infranode_eval.bench_variants import BenchVariant, failures, successes
+from infranode_eval.chain.proofs import solved, violations
+from infranode_eval.chain.tasks import ChainTask
+from infranode_eval.chain.variants import AnswerVariant, answered, answers
 from infranode_eval.equivalences import ABSTAINED, RIGHT, equivalences
 from infranode_eval.mutations import Variant, mutations
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import ProviderOptions, Sampling, TaskReader
-from infranode_eval.suites import Scene, Setup, bench, single
+from infranode_eval.suites import Scene, Setup, bench, chain, single
 from infranode_eval.terminal import Parser
 from lm_eval_task.bench import score_case
 from lm_eval_task.cases import Cases, looks_like_cases, read_cases
@@ -57,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             _prove_tasks(options, counts, lines, what)
         if not options.tasks:
             _prove_cases(options, counts, lines, what)
+        if options.all and not options.tasks and not options.cases:
+            prove_plays(counts, lines, what)
     except Surprise as surprise:
         print(surprise, file=sys.stderr)
         return 1
@@ -94,7 +101,8 @@ def _prove_cases(options: argparse.Namespace, counts: Counter[str], lines: list[
 
 def _parser() -> argparse.ArgumentParser:
     parser = Parser("selftest.py", __doc__)
-    parser.add_argument("--all", action="store_true", help="every row of the file, not only the core tasks")
+    parser.add_argument("--all", action="store_true", help="every row of the file, not only the core tasks, and the "
+                                                           "suite chain")
     parser.add_argument("--tasks", metavar="FILE", help="another tasks.jsonl")
     parser.add_argument("--cases", metavar="FILE", help="cases of your own for the suite bench")
     parser.add_argument("--tools", metavar="FILE", help="the tools of that file")
@@ -249,6 +257,52 @@ def _solves(name: str, task: Task, run: Setup) -> bool:
     provider = open_provider("baseline", ProviderOptions(model=name, tools=setup.tools))
     asked = provider.for_task(task) if isinstance(provider, TaskReader) else provider
     return bool(bench.score(task, bench.play(task, asked, setup), run).call_match)
+
+
+# --- the suite chain --------------------------------------------------------------------------------------------------
+
+def prove_plays(counts: Counter[str], lines: list[str], what: list[str]) -> None:
+    """The suite chain: its programs in both modes, and answers near the golds. Raise Surprise."""
+    tools = chain.read_tools(None)
+    worlds = [chain.load(None, tools, which) for which in ("full", "reseed")]
+    setups = [Setup.of(mode, tools, Sampling(chain.MAX_TOKENS), None, chain.scene(None, tools)) for mode in MODES]
+    for name in chain.PROGRAMS:
+        lines += [program_line(name, world, setup) for setup in setups for world in worlds]
+    counts.update(kind for world in worlds for task in world for kind in checked_play(task, setups[-1]))
+    what.append(f"{sum(map(len, worlds))} tasks of the suite chain")
+
+
+def program_line(name: str, tasks: Sequence[ChainTask], setup: Setup) -> str:
+    """Play a program of the suite chain. Raise Surprise if it solves what it must lose, or loses what it must solve."""
+    program = chain.PROGRAMS[name](ProviderOptions(name, setup.tools))
+    scored = [(task, chain.score(task, chain.play(task, program.for_task(task), setup), setup)) for task in tasks]
+    surprise = next(violations(name, scored), None)
+    if surprise is not None:
+        raise Surprise(f"surprise: chain, program {name} ({setup.mode} mode) {surprise}")
+    world = tasks[0].world["name"]
+    return (f"{len(solved(scored)):8,}  of {len(tasks):,} right: chain, program {name}, {setup.mode} mode, "
+            f"world {world}")
+
+
+def checked_play(task: ChainTask, setup: Setup) -> Iterator[str]:
+    """Judge the play of the plan with other answers, and cut before its data were read; yield the kinds.
+
+    Raise Surprise for a verdict it must not have.
+    """
+    program = chain.PROGRAMS["planner"](ProviderOptions("planner", setup.tools))
+    whole = chain.play(task, program.for_task(task), setup)
+    read = chain.score(task, whole, setup).details["evidence_turn"]
+    right = AnswerVariant("", whole.answers[-1].message["content"], True)
+    plays = [(variant, answered(whole.course, variant.text)) for variant in answers(task)]
+    plays += [(AnswerVariant("cut before the data were read", right.text, False), answered(whole.course, right.text, n))
+              for n in range(read)]
+    for variant, course in plays:
+        score = chain.score(task, replace(whole, course=course), setup)
+        if score.details["task_success"] is not variant.right:
+            raise Surprise(f"surprise in {task.task_id} ({variant.kind}, {setup.mode} mode): scored "
+                           f"{int(score.details['task_success'])} as {score.outcome}, must score {int(variant.right)}\n"
+                           f"  expected: {dict(task.expectation['answer'])}\n  actual:   {variant.text}")
+        yield f"chain, score {int(variant.right)}: {variant.kind.partition(':')[0]}"
 
 
 if __name__ == "__main__":
