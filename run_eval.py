@@ -91,6 +91,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--header", type=_header, action="append", default=[], metavar="'NAME: VALUE'",
                    help="sent with every request; may be repeated, values are stored nowhere")
     p.add_argument("--limit", type=_whole(1), metavar="N", help="only the first N tasks")
+    p.add_argument("--per-category", type=_whole(1), metavar="N", help="only N tasks of each category, drawn by the "
+                                                                       "hash of their ids")
     p.add_argument("--repeats", type=_whole(1), default=1, metavar="K", help="ask each task K times; default: 1")
     p.add_argument("--stop-after-errors", type=_whole(1), metavar="N", help="end after N failed tasks in a row")
     p.add_argument("--api-key-env", metavar="NAME", help="environment variable that holds the key")
@@ -196,7 +198,7 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
                 args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
                 args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
                 args.streng, {name: value for name in ("max_result_chars",)
-                              if (value := getattr(args, name)) is not None})
+                              if (value := getattr(args, name)) is not None}, args.per_category)
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],

@@ -21,7 +21,7 @@ from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
-from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.records import Task, fingerprint, tasks_fingerprint
 from lm_eval_task.tools import Toolset
 
 
@@ -32,7 +32,7 @@ class Plan:
     headers, extra_body, tool_choice, environ: as in ProviderOptions. parallel: "off", "on", "unset" or "auto", which is
     off where every task can be answered with one call. shuffle: seed of each task's own order of tools, which is the
     arm "order". price_in, price_out: per million tokens. strict: the suite's stricter rule leads. own: flags that
-    only some suite takes, by name.
+    only some suite takes, by name. per_category: so many tasks of each category, the same ones for everybody.
     """
 
     suite: str
@@ -67,6 +67,7 @@ class Plan:
     arm_seed: int = SEED
     strict: bool = False
     own: Mapping[str, Any] = field(default_factory=dict)
+    per_category: int | None = None
 
     def for_suite(self, suite: Suite) -> Plan:
         """The plan with the suite's own baseline and set where none is named. Raise UsageError for what it lacks."""
@@ -212,11 +213,23 @@ def tariff_of(plan: Plan) -> Tariff | None:
 
 
 def chosen_tasks(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:
-    """The tasks under --limit, and the repeats; what an earlier run has answered stays in the file all the same."""
+    """The tasks under --limit or --per-category, and the repeats; what an earlier run has answered stays in the file
+    all the same."""
     answered = {task_id for task_id, _ in claimed.stored}
     limit = len(tasks) if plan.limit is None else plan.limit
-    chosen = [task for i, task in enumerate(tasks) if i < limit or task.task_id in answered]
+    among = None if plan.per_category is None else sample_of(tasks, plan.per_category)
+    chosen = [task for i, task in enumerate(tasks)
+              if (i < limit and (among is None or task.task_id in among)) or task.task_id in answered]
     return chosen, max((plan.repeats, *(repeat for _, repeat in claimed.stored)))
+
+
+def sample_of(tasks: Sequence[Task], per_category: int) -> frozenset[str]:
+    """Ids of so many tasks of each category, drawn by the hash of their ids: no choice of ours, and always the same."""
+    by_category: dict[str, list[str]] = {}
+    for task in tasks:
+        by_category.setdefault(task.category, []).append(task.task_id)
+    return frozenset(task_id for ids in by_category.values()
+                     for task_id in sorted(ids, key=fingerprint)[:per_category])
 
 
 def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], provider: Provider,
@@ -224,6 +237,8 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     """tools: as they stand; their hash is that of a run under an arm, too, and the arm stands in the settings."""
     settings: dict[str, Any] = {**setup.sampling.to_json(), "limit": plan.limit, "repeats": plan.repeats,
                                 **_settings_of_arm(plan)}
+    if plan.per_category is not None:
+        settings["per_category"] = plan.per_category
     if setup.scene.zone is not None:
         settings["zone"] = setup.scene.zone
     settings |= setup.scene.settings

@@ -25,10 +25,12 @@ def summary_lines(result: Mapping[str, Any], tools: Toolset | None = None,
     """
     counts = result["counts"]
     limit, arm = result["settings"].get("limit"), result["settings"].get("arm")
+    few = result["settings"].get("per_category")
     seen, repeats = _seen(result["rows"])
     each = f" (tasks {counts['n'] // repeats}, repeats {repeats})" if repeats > 1 else ""
     yield (f"{result['model']} ({result['backend']}, {result['mode']}), suite {result['suite']}, set {result['set']}"
-           f"{f', arm {arm}' if arm else ''}{f', first {limit} tasks' if limit else ''}: n {counts['n']}{each}, "
+           f"{f', arm {arm}' if arm else ''}{f', first {limit} tasks' if limit else ''}"
+           f"{f', {few} tasks a category' if few else ''}: n {counts['n']}{each}, "
            f"scored {counts['scored']}, failed {counts['failed']}")
     if result["setup"] and result["setup"] not in ("S", "N", "R", "custom"):
         yield result["setup"]

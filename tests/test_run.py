@@ -193,3 +193,16 @@ def test_totals_stand_in_the_file() -> None:
     assert totals["cost"] == {"amount": 26e-6, "currency": None, "source": "as given"}
     assert totals["served_models"] == {"stub-1": 2} and totals["finish_reasons"] == {"stop": 2}
     assert totals["pacing"] == {"refused": 0, "pauses": 0, "paused_s": 0.0, "least_concurrency": 1}
+
+
+def test_a_sample_takes_so_many_tasks_of_each_category_and_says_so() -> None:
+    rows = [Task(f"{category}-{n}", f"Frage {category} {n}?", ONE.expected, (), category)
+            for category in ("a", "b") for n in range(5)]
+    write(rows)
+    _, result = ran("--per-category", "2")
+    assert [row["category"] for row in result["rows"]] == ["a", "a", "b", "b"]
+    assert result["settings"]["per_category"] == 2 and result["counts"]["n"] == 4
+    write(list(reversed(rows)))
+    Path("r.json").unlink()
+    _, again = ran("--per-category", "2")
+    assert {r["task_id"] for r in again["rows"]} == {r["task_id"] for r in result["rows"]}, "the order plays no part"
