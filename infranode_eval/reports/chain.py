@@ -21,14 +21,13 @@ from infranode_eval.chain.metrics import (
     scored,
     twins,
 )
+from infranode_eval.chain.tasks import CATEGORIES
 from infranode_eval.reports.archive import Row, Run
 from infranode_eval.reports.paired import Paired, pair
 from infranode_eval.reports.plays import STOPS, SUITE
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from lm_eval_task.records import Task
 
-CATEGORIES = ("lookup_then_call", "resolve_city", "aggregate", "filter_count", "join", "degraded", "not_covered",
-              "wrong_turn", "stop", "injection")
 OFFERED = "wrong_turn"      # the category in which an error is offered
 CALL_RATIOS = ("call_ratio", "call_ratio_success")     # no shares
 
@@ -142,9 +141,9 @@ def chain_of(run: Run, clusters: Mapping[str, str]) -> Chain | None:
               if (found := steadiness_of(of)) is not None}
     return Chain(
         len(inside), len(core(answered)), counts_of(inside), counts_of(core(answered)),
-        {name: counts_of(of) for name, of in _in_order(by_category(inside)).items()},
+        {name: counts_of(of) for name, of in in_order(by_category(inside)).items()},
         metrics_of(rows), metrics_of(answered),
-        {name: count_of(of, "task_success") for name, of in _in_order(control).items()},
+        {name: count_of(of, "task_success") for name, of in in_order(control).items()},
         Counter(row["category"] for row in rows if not scored(row)), _stops(inside), _profile(inside),
         tuple(_twins(rows, clusters)), _near(inside),
         sum(turns) / len(turns) if turns else None, _sum(inside, "extra_reads"), _sum(inside, "repeated_calls"),
@@ -155,8 +154,8 @@ def _counted(row: Row) -> dict[str, Any]:
     return {**row.details, "task_id": row.task_id, "category": row.category, "repeat": row.repeat}
 
 
-def _in_order(found: Mapping[str, Any]) -> dict[str, Any]:
-    """The specification's categories in its order, then others."""
+def in_order(found: Mapping[str, Any]) -> dict[str, Any]:
+    """By category, the specification's in its order, then others."""
     return {name: found[name] for name in (*CATEGORIES, *found) if name in found}
 
 
@@ -165,7 +164,7 @@ def _rows_by_category(rows: Sequence[Row]) -> dict[str, list[Row]]:
     for row in rows:
         if row.details.get("set") != CONTROL:
             found.setdefault(row.category, []).append(row)
-    return _in_order(found)
+    return in_order(found)
 
 
 def _stops(rows: Iterable[Mapping[str, Any]]) -> dict[str, int]:
@@ -197,7 +196,7 @@ def _sum(rows: Iterable[Mapping[str, Any]], name: str) -> int:
 def _twins(rows: Sequence[Mapping[str, Any]], clusters: Mapping[str, str]) -> Iterable[Twins]:
     """One for each category with twins; strict, a task counts as the share of its repeats that succeed."""
     pairs = twins(rows)
-    for category in _in_order(dict.fromkeys(row["category"] for row, _ in pairs)):
+    for category in in_order(dict.fromkeys(row["category"] for row, _ in pairs)):
         first: dict[str, list[bool]] = {}
         second: dict[str, list[bool]] = {}
         for row, twin in pairs:

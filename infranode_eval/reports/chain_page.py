@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from infranode_eval.chain.answers import TYPES
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row, is_number
 from infranode_eval.reports.exhibits import Exhibit
@@ -57,7 +58,8 @@ def _gold(answer: Mapping[str, Any]) -> dict[str, Any]:
     """none: there is no value, and these reasons say so; others: how many alternatives count."""
     none, tolerance = answer.get("type") == "none", answer.get("tolerance")
     others, accept = answer.get("alternatives"), answer.get("accept")
-    return {"kind": clean(str(answer.get("type"))), "none": none,
+    kind = str(answer.get("type"))
+    return {"kind": kind if kind in TYPES else "string", "none": none,
             "value": None if none else _plain(answer.get("value")),
             "unit": clean(str(answer["unit"])) if answer.get("unit") else None,
             "plus": f"{tolerance:g}" if is_number(tolerance) and tolerance else None,

@@ -11,8 +11,8 @@ from infranode_eval.reports.comparison import DISCORDANT, p_text
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.ranks import other_orders, tier_notes, tiers
 from infranode_eval.reports.standings import interval_of
-from infranode_eval.statistics import smallest_detectable_difference, wilson
-from infranode_eval.tables import ABSENT, Column, Table, limits, percent, share
+from infranode_eval.statistics import Interval, smallest_detectable_difference, wilson
+from infranode_eval.tables import ABSENT, FEW, Column, Table, limits, percent, share
 
 _NAMED = 6          # task ids in one cell
 _NEAR = 12          # near misses in the table of one run
@@ -34,8 +34,7 @@ def chain_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Tab
 
 
 # The tables that a page shows beside its charts; it folds the others.
-SHOWN_FIRST = ("By category", "Steps", "Errors on the way", "Values", "Injection", "Twins with a plain value",
-               "Near misses", "Cost")
+SHOWN_FIRST = ("Steps", "Errors on the way", "Values", "Injection", "Twins with a plain value", "Near misses", "Cost")
 
 
 # --- success ----------------------------------------------------------------------------------------------------------
@@ -102,7 +101,7 @@ def _by_category(shown: Shown) -> Table:
 
 
 def _share_words(summary: Summary) -> str:
-    return "k/n with a Wilson interval in per cent below 30 rows" if summary.repeats == 1 else \
+    return "k/n with a Wilson interval in per cent" if summary.repeats == 1 else \
         "k/n rows and per cent, without an interval: repeats are not independent"
 
 
@@ -201,8 +200,8 @@ def _effect(twins: Twins | None) -> tuple[str, str, str]:
             p_text(twins.paired.p).removeprefix("p = "))
 
 
-def _points(interval: Any) -> str:
-    return f"[{100 * interval.low:+.1f}–{100 * interval.high:+.1f}]"
+def _points(interval: Interval) -> str:
+    return f"[{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
 
 
 def _twins(shown: Shown) -> list[Table]:
@@ -313,7 +312,10 @@ def _share(count: Count, summary: Summary) -> str:
     """With its Wilson interval; repeats of one task are no independent rows, so there k/n stands alone."""
     if not count.n:
         return ABSENT
-    return share(count.k, int(count.n)) if summary.repeats == 1 else f"{count.k:g}/{count.n:g} = {percent(count.value)}"
+    if summary.repeats == 1 and count.n < FEW:
+        return share(count.k, int(count.n))
+    told = f"{count.k:g}/{count.n:g} = {percent(count.value)}"
+    return told if summary.repeats > 1 else f"{told} {limits(wilson(count.k, int(count.n)))}"
 
 
 def _plain(count: Count) -> str:

@@ -11,7 +11,7 @@ from infranode_eval.reports.abstention import Abstention, abstention_of
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
 from infranode_eval.reports.bench import Bench, bench_of, metrics_of
 from infranode_eval.reports.caveats import MANY_TRUNCATED, caveats_of
-from infranode_eval.reports.chain import Chain, chain_of, counted_rows, shares_of, with_sets
+from infranode_eval.reports.chain import Chain, chain_of, counted_rows, in_order, shares_of, with_sets
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.reports.robustness import Robustness, robustness_of
@@ -80,7 +80,8 @@ class Summary:
 
     dataset: name of the set, known: by its hash, else as the file says, None if it does not. task_count: different
     tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
-    is made of; method: how. categories: in the order of the rows. difficulty: rows by BUCKETS, empty where unknown.
+    is made of; method: how. categories: in the order of the rows, of chain in its own. difficulty: rows by BUCKETS,
+    empty where unknown.
     fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain. shares: native,
     malformed, truncated among the answered rows, recovered among the readable calls. profile: first calls in
     not_covered, None without such tasks or without their gold. tally: None without rows. steadiness: None for tasks
@@ -155,7 +156,7 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         run=replace(run, rows=(), tasks={}, hashes=hashes),
         dataset=dataset, known=known is not None, task_count=len(ids) or run.n,
         repeats=repeats, strict=strict, answered=answered,
-        spread=spread, method=method, categories=_categories(rows),
+        spread=spread, method=method, categories=in_order(_categories(rows)) if chain else _categories(rows),
         difficulty=_difficulty(run.rows, known),
         outcomes=outcomes, fates={} if chain else _fates(rows, outcomes),
         shares=shares_of(run.rows) if chain else _shares(run.rows, outcomes),

@@ -8,8 +8,8 @@ from hashlib import sha256
 from typing import Any
 
 from infranode_eval.chain.metrics import metrics_of
+from infranode_eval.chain.tasks import CATEGORIES
 from infranode_eval.reports.archive import run_from_json
-from infranode_eval.reports.chain import CATEGORIES
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.tasksets import TaskSet
 from lm_eval_task.metrics import SCORER_VERSION

@@ -35,7 +35,7 @@ def test_every_word_is_used() -> None:
     sources = [*WORDS.parent.glob("*.j2"), WORDS.parent / "script.js",
                *(WORDS.parents[2] / "reports" / f"{name}.py" for name in ("page", "panels"))]
     source = "\n".join(path.read_text("utf-8") for path in sources)
-    built = ("field_", "set_", "mode_", "cat_", "play_", "kind_", "why_", "effort_", "js_")   # their ends: from the data
+    built = ("field_", "set_", "mode_", "cat_", "play_", "kind_", "why_", "effort_", "js_")   # ends come from the data
     assert [k for k in TEXTS if f'"{k}"' not in source and not k.startswith(built)] == []
 
 

@@ -18,7 +18,7 @@ function playsOf(make, t, data) {
   function fact(facts, key, ...content) { facts.append(make("dt", {}, t(key)), make("dd", {}, ...content)); }
 
   /* --- JSON over several lines, its numbers and texts letter by letter as they came --- */
-  const LINE = 96;               // characters of a list or an object that stays on one line
+  const LINE = 140;              // characters of a list or an object that stays on one line
   function layout(text) {
     let at = 0;
     function blank() { while (at < text.length && " \n\r\t".includes(text[at])) at += 1; }
@@ -91,13 +91,13 @@ function playsOf(make, t, data) {
     }
     const content = [make("strong", { dir: "auto" }, right.value), right.unit ? " " + right.unit : "", right.plus ? " ± " + right.plus : ""];
     if (right.accept.length) content.push(" ", make("span", { class: "soft" }, t("js_gold_also"), " ", plain(right.accept.join(", "))));
-    return make("span", {}, ...content, " ", make("span", { class: "soft" }, right.kind));
+    return make("span", {}, ...content, " ", make("span", { class: "soft" }, t("js_type_" + right.kind)));
   }
   function link(id, key, rel) { return make("a", { href: "#task/" + encodeURIComponent(id), rel: rel || false }, key ? t(key) : id); }
 
   function about(task) {
     const facts = make("dl", { class: "facts" }), played = task.played;
-    if (task.question) fact(facts, "js_question", make("span", { lang: "de", dir: "auto" }, task.question));
+    if (!played) { fact(facts, "js_gold", t("js_unknown_gold")); return facts; }
     if (played.gold) fact(facts, "js_gold", gold(played.gold));
     if (played.evidence) fact(facts, "js_evidence", pattern(played.evidence));
     if (task.expected) fact(facts, "js_plan", make("ol", { class: "plan" }, ...task.expected.map((call) => make("li", {}, make("code", {}, call)))));
@@ -136,7 +136,10 @@ function playsOf(make, t, data) {
       const body = bodyOf(one.body);
       if (body === null) { folded.append(make("p", { class: "cut" }, t("js_body_gone"))); return; }
       if (limit && size > limit) folded.append(make("p", { class: "cut" }, t("js_seen", { n: whole(limit) })));
-      folded.append(make("pre", { tabindex: "0", dir: "auto" }, ...marked(body[1] ? body[0] : layout(body[0]), orders)));
+      const shown = make("pre", { tabindex: "0", dir: "auto" }, ...marked(body[1] ? body[0] : layout(body[0]), orders));
+      folded.append(shown);
+      const mark = shown.querySelector("mark");
+      if (mark) shown.scrollTop = mark.offsetTop - shown.offsetTop - 48;
       if (body[1]) folded.append(make("p", { class: "cut" }, t("js_cut", { n: whole(body[1]) })));
     });
     box.append(folded);
@@ -188,7 +191,7 @@ function playsOf(make, t, data) {
     if (counts.calls_made !== undefined && counts.needed !== undefined) told.push(t("js_count_calls", { n: counts.calls_made, of: counts.needed }));
     const seconds = play.turns.reduce((sum, one) => sum + (one.s || 0), 0);
     if (seconds) told.push(t("js_seconds", { n: decimal(seconds, 1) }));
-    if (play.turns.length) told.push(t("js_stopped", { why: play.stop }));
+    if (play.turns.length && play.stop !== "answered") told.push(t("js_stop_" + play.stop));
     return make("span", { class: "brief" }, ...told.flatMap((part, index) => index ? [" · ", part] : [part]));
   }
   function play(row, task, open) {
@@ -197,7 +200,7 @@ function playsOf(make, t, data) {
     const name = make("span", { class: "name" }, make("bdi", {}, run.name));
     if (data.groups.length > 1) name.append(make("span", { class: "where" }, data.groups[run.group]));
     if (row.repeat > 1 || run.repeats > 1) name.append(" ", make("span", { class: "where" }, t("js_repeat", { n: row.repeat })));
-    const short = row.play.answer ? make("span", { class: "short" }, said(row.play.answer).firstChild) : null;
+    const short = make("span", { class: "short" }, row.play.answer ? said(row.play.answer).firstChild : "");
     const box = make("details", { class: "play", open }, make("summary", {}, name, short, make("span", { class: "verdict " + verdict }, t("kind_" + row.kind)), brief(row.play)));
     const fill = () => {
       if (!box.open || box.childElementCount > 1) return;

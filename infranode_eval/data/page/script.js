@@ -125,6 +125,7 @@
   let shown = 0;
   function show() {
     for (const element of [filters, alone]) element.hidden = element === alone;
+    explorer.classList.remove("single");
     const text = search.value.trim().toLowerCase();
     matching = data.tasks.filter((task) => fits(task, text));
     list.replaceChildren();
@@ -150,6 +151,7 @@
     if (id === null) { if (filters.hidden) show(); return; }
     filters.hidden = true;
     alone.hidden = false;
+    explorer.classList.add("single");
     matching = data.tasks.filter((task) => task.id === id);
     shown = 0;
     list.replaceChildren();
@@ -180,7 +182,7 @@
   function fact(facts, key, ...content) { facts.append(make("dt", {}, t(key)), make("dd", {}, ...content)); }
   function inside(task, rows) {
     const own = make("p", { class: "own-page" }, plays.link(task.id, "js_own_page"));
-    const shown = task.rows.some((row) => row.play) && task.played ? plays.inside(task, rows) : replies(task, rows);
+    const shown = task.rows.some((row) => row.play) ? plays.inside(task, rows) : replies(task, rows);
     shown.prepend(own);
     return shown;
   }
