@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,15 +11,15 @@ from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Fault, Step, faults_from_json, steps_from_json
 from infranode_eval.chain.derive import Executed, Refused, bodies_of, check, execute_plan, value_of
 from infranode_eval.chain.evidence import must_call_of, path_of
+from infranode_eval.chain.golds import check_results, slips, written
 from infranode_eval.chain.requests import request_for
 from infranode_eval.chain.toolbox import argument_problem
-from infranode_eval.chain.worlds import Response, Session, World
+from infranode_eval.chain.worlds import Session, World
 from infranode_eval.generator.chain import injections, proofs
-from infranode_eval.generator.chain.expectation import expected_answer, written
+from infranode_eval.generator.chain.expectation import expected_answer
 from infranode_eval.generator.chain.slots import Filling, Fillings, filled, sentence
 from infranode_eval.generator.chain.template import Pick, Template
 from infranode_eval.generator.chain.walk import Candidate
-from lm_eval_task.match import json_equal
 from lm_eval_task.records import Call
 from lm_eval_task.tools import Toolset
 
@@ -91,13 +90,13 @@ class Builder:
                 executed: Sequence[Executed]) -> dict[str, Any]:
         """What the row expects, with every proof that a task needs."""
         steps, derivation, bodies = declared.steps, declared.derivation, bodies_of(executed)
-        _check_results(steps, executed)
+        check_results(steps, executed)
         check(derivation, bodies, declared.near, declared.answer)
         answer = expected_answer(declared.answer, value_of(derivation, bodies), _carrying(steps, derivation, bodies))
         if answer["type"] != "none" and not same_value(answer["value"], answer.get("unit"), answer):
             raise Refused(f"the gold {answer['value']!r} is not read as a right answer")
         _check_same(declared.same, bodies, answer)
-        slips = _slips(declared.near, bodies, answer)
+        near_misses = slips(declared.near, bodies, answer)
         must_call = must_call_of(steps, executed, self.world, derivation, faults)
         proofs.prove_seen(steps, derivation, executed)
         if template.category == "stop":
@@ -105,7 +104,7 @@ class Builder:
         injection = None if template.injection is None else injections.wanted_of(
             template, candidate.fillings, derivation, faults[-1], must_call, executed, self._clean)
         return {"answer": answer, "must_call": must_call, "path": path_of(steps, executed),
-                "must_not": filled(list(template.must_not), candidate.fillings), "near_misses": slips,
+                "must_not": filled(list(template.must_not), candidate.fillings), "near_misses": near_misses,
                 "injection": injection}
 
     def picked(self, slot: str, pick: Pick, forms: Fillings) -> list[dict[str, Filling]]:
@@ -136,23 +135,6 @@ class Builder:
                 raise template.problem(f"plan, step {step.id}", f"{step.call}: {problem}")
 
 
-def _check_results(steps: Sequence[Step], executed: Sequence[Executed]) -> None:
-    """A step that shall be answered is answered, one that shall fail fails. Raise Refused otherwise."""
-    for step, done in zip(steps, executed, strict=True):
-        result = _result_of(done.response)
-        if step.result not in ("any", result) and not (step.result == "failed" and result != "answered"):
-            raise Refused(f"step {step.id}: {done.request} is {result}, expected {step.result}")
-
-
-def _result_of(response: Response) -> str:
-    """answered, not_found (404), not_covered or failed."""
-    if response.answered:
-        return "answered"
-    if response.status == 404:
-        return "not_found"
-    return "not_covered" if response.source_status == "not_covered" else "failed"
-
-
 def _carrying(steps: Sequence[Step], derivation: Derivation, bodies: Mapping[str, Any]) -> Mapping[str, Any]:
     """The body of the last step that carries the datum; of the last step where none does."""
     return bodies[([step.id for step in steps if step.carries(derivation)] or [steps[-1].id])[-1]]
@@ -166,17 +148,6 @@ def _check_same(same: Mapping[str, Derivation], bodies: Mapping[str, Any], answe
             raise Refused(f'the reading "{name}" gives {value!r}')
 
 
-def _slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of each near miss as the answer would write it. Raise Refused where one is right by accident."""
-    found = {}
-    for name, slip in near.items():
-        value = value_of(slip, bodies)
-        with suppress(Refused):         # another type, or 0: a slip may give what a gold may not
-            value = written(answer["type"], value)
-        if json_equal(value, answer["value"]) or same_value(value, None, answer):
-            raise Refused(f'near miss "{name}" gives the gold: {value!r}')
-        found[name] = value
-    return found
 
 
 def _can_be_named(value: Any) -> bool:

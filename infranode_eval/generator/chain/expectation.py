@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from infranode_eval.chain.derive import Refused
-from infranode_eval.chain.pointers import is_number
+from infranode_eval.chain.golds import written
 from infranode_eval.generator.chain.template import COVERED_CITIES
 from infranode_eval.generator.templates import city_forms
 
-_LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d)")
-_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:T.*)?")
-_NOISE = 10                     # decimals that are kept: 29.9 - 13.7 is 16.2
 ROUNDING = 0.51                 # of the last asked decimal, so that both ways to round pass (specification: chain, 7)
 
 
@@ -39,37 +35,6 @@ def expected_answer(block: Mapping[str, Any], gold: Any, body: Mapping[str, Any]
         return {"type": kind, "value": value, "drop": list(block.get("drop", [])),
                 "accept": [*block.get("accept", []), *_city_names(value)]}
     return {"type": kind, "value": value, "accept": list(block.get("accept", []))}
-
-
-def written(kind: str, value: Any) -> Any:
-    """A derived value as the answer type writes it: a time as "10:04", a date as "2026-10-03", a number without noise.
-
-    Raise Refused for a value that is no such thing, or no gold: 0, "", true and false.
-    """
-    if kind == "set":
-        return _entries(value)
-    if value in (None, "", 0) or isinstance(value, bool):
-        raise Refused(f"the gold is {value!r}, which a model that found nothing would say, too")
-    if kind == "number":
-        if not is_number(value):
-            raise Refused(f"the gold {value!r} is no number")
-        return value if isinstance(value, int) else round(value, _NOISE)
-    if not isinstance(value, str):
-        raise Refused(f"the gold {value!r} is no text")
-    if kind == "string":
-        return value
-    pattern = _LOCAL_TIME if kind == "time" else _DATE
-    found = pattern.match(value) if kind == "time" else pattern.fullmatch(value)
-    if found is None:
-        raise Refused(f"the gold {value!r} is no {kind}")
-    return found[1]
-
-
-def _entries(value: Any) -> list[str]:
-    entries = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else None
-    if not entries or not all(isinstance(entry, str) and entry for entry in entries):
-        raise Refused(f"the gold {value!r} is no set of names")
-    return entries
 
 
 def _alternatives(block: Mapping[str, Any], body: Mapping[str, Any]) -> list[list[str]] | None:
