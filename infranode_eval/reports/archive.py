@@ -82,9 +82,8 @@ class Row:
         """A row of the suite chain. Raise DataError for a row that lacks a field or holds a wrong one."""
         category, repeat = _place(value)
         score = plays.verdict_of(value)
-        message = value.get("reply")
-        native = isinstance(message, dict) and bool(parts_of(message).entries)
-        return cls(intern(value["task_id"]), intern(category), repeat, score, native, details=plays.details_of(value))
+        return cls(intern(value["task_id"]), intern(category), repeat, score, plays.is_native(value),
+                   details=plays.details_of(value))
 
 
 def _place(value: Any) -> tuple[str, int]:

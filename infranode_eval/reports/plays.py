@@ -62,6 +62,15 @@ def _fits(value: Any, kind: type) -> bool:
     return type(value) is kind or kind is float and type(value) is int
 
 
+def is_native(row: Mapping[str, Any]) -> bool:
+    """Did some call of the play come as a native one? Calls that stood in text have no id."""
+    transcript = row.get("transcript")
+    turns = transcript.get("turns") if isinstance(transcript, dict) else None
+    return any(isinstance(one, dict) and one.get("id") is not None
+               for turn in (turns if isinstance(turns, list) else ()) if isinstance(turn, dict)
+               for one in (turn["executed"] if isinstance(turn.get("executed"), list) else ()))
+
+
 def calls_in(row: Mapping[str, Any]) -> tuple[Call, ...] | None:
     """All calls that were emitted; None without a readable one. Raise DataError for anything but a list of calls."""
     value = row.get("calls")
