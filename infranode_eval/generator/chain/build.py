@@ -59,10 +59,11 @@ class _Declared:
 
 
 class Builder:
-    """Makes rows in one world. tools: a plan may call nothing else."""
+    """Makes rows in one world. tools: a plan may call nothing else. clock: what a model is told that it is, ISO local
+    time; None: as the embedded model says."""
 
-    def __init__(self, world: World, tools: Toolset) -> None:
-        self.world, self.tools = world, tools
+    def __init__(self, world: World, tools: Toolset, clock: str | None = None) -> None:
+        self.world, self.tools, self.clock = world, tools, clock
         self._clean = Session(world, ())
 
     def row(self, template: Template, candidate: Candidate) -> Row:
@@ -79,12 +80,16 @@ class Builder:
         expect = self._expect(template, candidate, declared, faults, executed)
         return Row(candidate.cities.slugs, {
             "category": template.category, "question": sentence(candidate.phrasing, candidate.fillings),
-            "world": {"kind": self.world.kind, "name": self.world.name, "sha256": self.world.sha256},
+            "world": self._world(),
             "max_turns": max(LEAST_TURNS, 2 * len(declared.steps) + 2),
             "plan": [step.to_json() for step in declared.steps], "derive": declared.derivation.to_json(),
             "near": {name: slip.to_json() for name, slip in declared.near.items()},
             "faults": [fault.to_json() for fault in faults], "gold": [step.to_json() for step in executed],
             "expect": expect, "expected": [step.call.to_json() for step in executed], "template": template.name})
+
+    def _world(self) -> dict[str, Any]:
+        told = {} if self.clock is None else {"clock": self.clock}
+        return {"kind": self.world.kind, "name": self.world.name, "sha256": self.world.sha256, **told}
 
     def _expect(self, template: Template, candidate: Candidate, declared: _Declared, faults: Sequence[Fault],
                 executed: Sequence[Executed]) -> dict[str, Any]:

@@ -13,16 +13,13 @@ from typing import Any
 from infranode_eval.chain.evidence import check_pattern
 from infranode_eval.chain.tasks import ChainTask, shipped_path
 from infranode_eval.chain.worlds import World, open_world
-from infranode_eval.generator import connection, output
-from infranode_eval.generator.chain import holdings
+from infranode_eval.generator import output
+from infranode_eval.generator.chain import holdings, sources
 from infranode_eval.generator.chain.build import Builder
 from infranode_eval.generator.chain.draw import Drawn, canary, draw
-from infranode_eval.generator.chain.template import Template
 from infranode_eval.generator.chain.templates import read_templates
 from infranode_eval.generator.verify import counted
 from infranode_eval.infranode import facts
-from infranode_eval.infranode.recording import Recorder
-from infranode_eval.infranode.snapshot import Snapshot
 from lm_eval_task.errors import DataError, IncompleteError, UsageError
 from lm_eval_task.records import tasks_fingerprint
 from lm_eval_task.tools import Toolset, read_tools
@@ -30,7 +27,6 @@ from lm_eval_task.tools import Toolset, read_tools
 SECOND_SEED = "s2"              # the world of the set reseed
 _OTHERS = ("verify", "tasks", "watch_report", "retire", "check_datum", "sealed", "phrasings", "datasheet",
            "max_per_category", "balanced", "export", "force", "split", "set", "mode", "results")   # of the other suite
-_NUMBER = re.compile(r"[0-9]+")
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -71,8 +67,10 @@ def run(chosen: argparse.Namespace, progress: Callable[[str], None] = lambda lin
 def _build(chosen: argparse.Namespace, path: Path, progress: Callable[[str], None]) -> int:
     tools, templates = read_tools(), read_templates()
     shipped = not (chosen.world_seed or chosen.replay or chosen.record or chosen.source == "live")
-    world = _world(chosen, templates, tools)
-    drawn = draw(templates, Builder(world, tools))
+    source = sources.Wish(chosen.source, chosen.replay, chosen.record, chosen.world_seed or facts.DEFAULT_SEED,
+                          chosen.base_url, chosen.rps)
+    world = sources.world_of(source, lambda world: draw(templates, Builder(world, tools)))
+    drawn = draw(templates, Builder(world, tools, sources.clock_of(world)))
     if shipped:
         second = open_world({"kind": "snapshot", "name": SECOND_SEED})
         drawn = drawn.joined(draw(templates, Builder(second, tools), "reseed", f"-{SECOND_SEED}"))
@@ -134,58 +132,6 @@ def _check_short(drawn: Drawn, world: World, progress: Callable[[str], None]) ->
         progress(line)
     if not drawn.rows:
         raise IncompleteError(f"no template yields a task in {world.kind} {world.name}, so nothing was written")
-
-
-# --- worlds -----------------------------------------------------------------------------------------------------------
-
-def _world(chosen: argparse.Namespace, templates: Sequence[Template], tools: Toolset) -> World:
-    if chosen.record:
-        record(chosen, templates, tools)
-    recorded = chosen.replay or chosen.record
-    if recorded:
-        return open_world({"kind": "recording", "name": str(recorded)})
-    if chosen.source == "live":
-        return _Kept(open_world({"kind": "live", "name": chosen.base_url}, rps=chosen.rps))
-    return open_world({"kind": "snapshot", "name": seed_name(chosen.world_seed or facts.DEFAULT_SEED)})
-
-
-def seed_name(seed: str) -> str:
-    """"7" and "s7" name the same world."""
-    return f"s{seed}" if _NUMBER.fullmatch(seed) else seed
-
-
-def record(chosen: argparse.Namespace, templates: Sequence[Template], tools: Toolset) -> None:
-    """Draw once against the source, so that the recording holds every response that the golds and proofs need."""
-    inner, rps, base_url = None, chosen.rps, chosen.base_url
-    if chosen.source == "live":
-        level = connection.level_at(base_url)
-    else:
-        seed = seed_name(chosen.world_seed or facts.DEFAULT_SEED)
-        inner, rps, level = Snapshot(seed=seed).transport(), None, "snapshot"
-    recorder = Recorder(chosen.record, level, base_url, **({"today": _snapshot_day} if level == "snapshot" else {}))
-    try:
-        world = open_world({"kind": "live", "name": base_url}, recorder.around(inner), rps)
-        draw(templates, Builder(_Kept(world), tools))
-    finally:
-        recorder.close()
-
-
-def _snapshot_day() -> str:
-    return facts.raw()["clock"]["local"][:10]
-
-
-class _Kept:
-    """A world whose answers are asked for once."""
-
-    def __init__(self, world: World) -> None:
-        self.kind, self.name, self.sha256 = world.kind, world.name, world.sha256
-        self._world, self._known = world, {}
-
-    def answer(self, request: str) -> Any:
-        found = self._known.get(request)
-        if found is None:
-            found = self._known[request] = self._world.answer(request)
-        return found
 
 
 def _lint(path: Path) -> int:

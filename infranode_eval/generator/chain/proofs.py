@@ -11,8 +11,8 @@ from infranode_eval.chain.declaration import Derivation, Step
 from infranode_eval.chain.derive import Executed, Refused, bodies_of, call_of, value_of
 from infranode_eval.chain.evidence import atoms_of
 from infranode_eval.chain.pointers import parts
+from infranode_eval.chain.responses import Response
 from infranode_eval.chain.toolbox import LONGEST_LIST, MAX_RESULT_CHARS, result_text
-from infranode_eval.chain.worlds import Response
 from lm_eval_task.match import json_equal
 
 _SINGLE_ROW = ("value", "nth", "none")       # operations that need not see every row of a list

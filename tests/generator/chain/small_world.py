@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.chain.worlds import Response, open_world
+from infranode_eval.chain.responses import Response
+from infranode_eval.chain.worlds import open_world
 from infranode_eval.generator.chain.build import Builder, Row
 from infranode_eval.generator.chain.fields import read_template
 from infranode_eval.generator.chain.template import Template

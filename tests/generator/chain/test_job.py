@@ -145,6 +145,7 @@ def test_a_recording_holds_all_that_golds_need(small: Path, tmp_path: Path) -> N
     assert (tmp_path / "a.jsonl").read_bytes() == (tmp_path / "b.jsonl").read_bytes()
     found = rows(tmp_path / "b.jsonl")
     assert {(row["world"]["kind"], row["world"]["name"]) for row in found} == {("recording", str(tape))}
+    assert {row["world"]["clock"] for row in found} == {"2026-07-06T10:00:00"}, "the clock of what was recorded"
     assert run("--world-seed", 4, "--out", tmp_path / "c.jsonl") == 0
     assert [row["expect"] for row in found] == [row["expect"] for row in rows(tmp_path / "c.jsonl")]
 
@@ -164,7 +165,8 @@ def test_the_live_api_behind_the_client(small: Path, tmp_path: Path) -> None:
         assert run(*live, "--record", tmp_path / "tape.jsonl", "--out", tmp_path / "b.jsonl") == 0
         server.shutdown()
     one, other = rows(tmp_path / "a.jsonl"), rows(tmp_path / "b.jsonl")
-    assert one[0]["world"] == {"kind": "live", "name": server.base_url, "sha256": None}
+    assert {name: one[0]["world"][name] for name in ("kind", "name", "sha256")} == {
+        "kind": "live", "name": server.base_url, "sha256": None}
     assert other[0]["world"]["kind"] == "recording"
     assert [row["expect"] for row in one] == [row["expect"] for row in other]
     assert run("--replay", tmp_path / "tape.jsonl", "--out", tmp_path / "c.jsonl") == 0
