@@ -61,9 +61,9 @@ def reply(results: int) -> bytes:
 
 def write_tasks(path: Path, count: int) -> None:
     """So many plays of three steps each, in the world s1."""
-    from infranode_eval.chain.evidence import must_call_of, path_of
     from infranode_eval.chain.declaration import Derivation, steps_from_json
     from infranode_eval.chain.derive import bodies_of, execute_plan, value_of
+    from infranode_eval.chain.evidence import must_call_of, path_of
     from infranode_eval.chain.worlds import open_world
 
     plan = [{"id": slug, "call": {"name": "get_city_resource", "arguments": {"slug": slug, "resource": "charging"}}}

@@ -10,6 +10,7 @@
         ├── EmptyReplyError     text, calls and reasoning all blank               retried
         ├── AuthError           401, 403                                          not retried
         ├── ContextOverflowError  the prompt does not fit the model               not retried
+        ├── WorldNotReadyError    a play's world gives no answer                  not retried
         └── RefusedRequestError   any other 4xx                                   not retried
 """
 
@@ -89,6 +90,12 @@ class ContextOverflowError(ProviderError):
     """The prompt is longer than the model's context."""
 
     outcome = "context_overflow"
+
+
+class WorldNotReadyError(ProviderError):
+    """The world of a play does not answer, so that no reply can be judged; the model has nothing to do with it."""
+
+    outcome = "not_run"
 
 
 class RefusedRequestError(ProviderError):

@@ -69,12 +69,14 @@ def _entries(value: Any) -> list[str]:
 
 def slips(near: Mapping[str, Derivation], bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any]:
     """The value of each near miss as the answer would write it. Raise Refused where one is right by accident."""
-    found = {}
-    for name, slip in near.items():
-        value = value_of(slip, bodies)
-        with suppress(Refused):         # another type, or 0: a slip may give what a gold may not
-            value = written(answer["type"], value)
-        if json_equal(value, answer["value"]) or same_value(value, None, answer):
-            raise Refused(f'near miss "{name}" gives the gold: {value!r}')
-        found[name] = value
-    return found
+    return {name: slip(name, derivation, bodies, answer) for name, derivation in near.items()}
+
+
+def slip(name: str, derivation: Derivation, bodies: Mapping[str, Any], answer: Mapping[str, Any]) -> Any:
+    """The value of one near miss. Raise Refused where it has none, or is right by accident."""
+    value = value_of(derivation, bodies)
+    with suppress(Refused):         # another type, or 0: a slip may give what a gold may not
+        value = written(answer["type"], value)
+    if json_equal(value, answer["value"]) or same_value(value, None, answer):
+        raise Refused(f'near miss "{name}" gives the gold: {value!r}')
+    return value

@@ -161,13 +161,14 @@ def open_world(value: Mapping[str, Any], transport: Transport | None = None,
                rps: float | None = 1.0) -> World:
     """The world that {"kind", "name", "sha256"} names; one per process, as long as no transport is given.
 
-    transport, rps: for `live` (requests a second, None = no pace). Raise DataError for a kind that is unknown, and,
+    transport, rps: for `live` (requests a second, None = no pace; a row's own "rps" goes before). Raise DataError for a kind that is unknown, and,
     with both hashes, for a world that is not the one whose sha256 is given.
     """
     kind, name = (value.get("kind"), value.get("name")) if isinstance(value, Mapping) else (None, None)
     if kind not in KINDS or not isinstance(name, str) or not name:
         raise DataError(f'a world is {{"kind": {"|".join(KINDS)}, "name": str, "sha256": str}}, found {value!r}')
     if kind == "live":
+        rps = value.get("rps", rps)
         return LiveWorld(name, transport, rps) if transport else _live(name, rps)
     world = _snapshot(name) if kind == "snapshot" else _recording(name)
     expected = value.get("sha256")

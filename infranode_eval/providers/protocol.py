@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
@@ -102,6 +102,15 @@ class TaskReader(Protocol):
     """A provider that must see the task itself (only the oracle is one)."""
 
     def for_task(self, task: Task) -> Provider: ...
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A provider that keeps what a play reads elsewhere, so that a resumed play reads the same."""
+
+    def noted(self, name: str, make: Callable[[], Any]) -> Any:
+        """What `make` gives, a JSON value; in a resumed play what it gave before."""
+        ...
 
 
 @runtime_checkable

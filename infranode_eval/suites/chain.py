@@ -6,11 +6,15 @@ Tasks, loop and verdict are the package infranode_eval.chain; here is how a run 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 from infranode_eval.chain.course import Course
+from infranode_eval.chain.live import NotedWorld, StrictWorld, expectation_now
 from infranode_eval.chain.metrics import metrics_of
 from infranode_eval.chain.opening import Opening
 from infranode_eval.chain.play import Play
@@ -18,8 +22,8 @@ from infranode_eval.chain.policies import PROGRAMS
 from infranode_eval.chain.scoring import PlayScore, failure_of, score_play
 from infranode_eval.chain.tasks import SETS, ChainTask, read_chain_tasks
 from infranode_eval.chain.toolbox import MAX_RESULT_CHARS, Toolbox
-from infranode_eval.chain.worlds import Session, open_world
-from infranode_eval.providers.protocol import Provider
+from infranode_eval.chain.worlds import Session, World, open_world
+from infranode_eval.providers.protocol import Noting, Provider
 from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
 from lm_eval_task import tools as toolbox
 from lm_eval_task.tools import Toolset
@@ -62,13 +66,30 @@ def offering(tasks: Sequence[ChainTask], tools: Toolset) -> None:
 
 def play(task: ChainTask, provider: Provider, setup: Setup) -> Transcript:
     """Play in the world that the task names. Lets ProviderError through; raise DataError for another world."""
-    world = open_world(task.world)
+    world, clock = _world_of(task, provider)
     session = Session(world, task.faults)
-    opening = _opening().messages(setup.mode, setup.tools, task.question, task.world.get("clock"))
+    expect = expectation_now(task, session) if isinstance(world, NotedWorld) else None
+    opening = _opening().messages(setup.mode, setup.tools, task.question, clock)
     one = Play(task, provider, setup.tools, setup.tools_json if setup.mode == "native" else None, setup.sampling,
                opening, Toolbox(session, setup.tools), setup.scene.settings["max_result_chars"])
     course = one.run()
+    if isinstance(world, NotedWorld):
+        course = replace(course, expect=expect, world=dict(world.read))
     return Transcript(tuple(one.messages), tuple(turn.answer for turn in course.turns), course)
+
+
+def _world_of(task: ChainTask, provider: Provider) -> tuple[World, str | None]:
+    """The world, and its local time where it is not the snapshot's."""
+    world = open_world(task.world)
+    if world.kind == "live":
+        noted = provider.noted if isinstance(provider, Noting) else lambda name, make: make()
+        return NotedWorld(world, noted), noted("clock", _now)
+    return (StrictWorld(world) if world.kind == "recording" else world), task.world.get("clock")
+
+
+def _now() -> str:
+    """Local time in Germany, to the minute."""
+    return datetime.now(ZoneInfo("Europe/Berlin")).replace(tzinfo=None).isoformat(timespec="minutes")
 
 
 def score(task: ChainTask, transcript: Transcript, setup: Setup) -> PlayScore:

@@ -39,7 +39,7 @@ def test_every_call_has_an_id_of_its_own(ids: list[str | None], expected: list[s
 
 @pytest.mark.parametrize(("message", "expected", "why"), [
     (chat(function()), chat(function()), "as it came"),
-    (chat(function(), refusal=None, annotations=[], audio=None), chat(function()), "what only a reply may hold is left"),
+    (chat(function(), refusal=None, annotations=[], audio=None), chat(function()), "what only a reply may hold"),
     (chat(function(), reasoning_content="Hm."), chat(function(), reasoning_content="Hm."),
      "thoughts beside calls are wanted back by servers that think between calls"),
     (chat(function(KOELN)), chat(function('{"slug": "koeln"}')), "arguments as an object become text"),
