@@ -21,7 +21,7 @@ from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
-from lm_eval_task.records import Task, fingerprint, tasks_fingerprint
+from lm_eval_task.records import Task, canonical_json, fingerprint, tasks_fingerprint
 from lm_eval_task.tools import Toolset
 
 
@@ -241,7 +241,7 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
         settings["per_category"] = plan.per_category
     if setup.scene.zone is not None:
         settings["zone"] = setup.scene.zone
-    settings |= setup.scene.settings
+    settings |= {**setup.scene.settings, **_world(tasks)}
     if setup.offering and plan.arm == "nearest_3":
         possible, count = setup.offering.share_possible(tuple(tasks))
         settings["gold_offered"] = {"tasks": possible, "of": count}
@@ -253,6 +253,12 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     hashes = {"tasks": tasks_fingerprint(tasks), "tools": tools.fingerprint, "prompt": suite.prompt_hash(setup)}
     return Description(plan.suite, set_named(plan, suite, tasks), plan.model, plan.backend, setup.mode, provider.setup,
                        hashes, settings)
+
+
+def _world(tasks: Sequence[Task]) -> dict[str, Any]:
+    """The world that the tasks are played in, where they name one; {} where they name none, or several."""
+    worlds = {canonical_json(world): world for task in tasks if (world := task.extra.get("world")) is not None}
+    return {"world": next(iter(worlds.values()))} if len(worlds) == 1 else {}
 
 
 def set_named(plan: Plan, suite: Suite, tasks: Sequence[Task]) -> str:

@@ -192,6 +192,21 @@ def test_shorter_results_need_less_context(capsys: pytest.CaptureFixture[str]) -
         assert found["2000"][mode]["requests"] == found["24000"][mode]["requests"]
 
 
+def test_another_world_is_refused_before_anything_is_sent(capsys: pytest.CaptureFixture[str]) -> None:
+    other = [dict(row, world={**row["world"], "sha256": "0" * 64}) for row in TWO_STEPS]
+    with StubEndpoint(golden(other)) as endpoint:
+        assert run_eval.main(flags(endpoint.url, other)) == 2
+        assert endpoint.requests == []
+    said = capsys.readouterr().err
+    assert "0" * 64 in said and TWO_STEPS[0]["world"]["sha256"] in said, "both hashes"
+
+
+def test_the_world_stands_in_the_result() -> None:
+    with StubEndpoint(golden(FEW)) as endpoint:
+        assert run_eval.main(flags(endpoint.url, FEW)) == 0
+    assert result()["settings"]["world"] == FEW[0]["world"]
+
+
 def test_the_flag_of_one_suite_is_refused_by_another(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_eval.main(["--max-result-chars", "100"]) == 2
     assert "suite single takes no --max-result-chars" in capsys.readouterr().err

@@ -26,6 +26,7 @@ from infranode_eval.chain.worlds import Session, World, open_world
 from infranode_eval.providers.protocol import Noting, Provider
 from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
 from lm_eval_task import tools as toolbox
+from lm_eval_task.records import canonical_json
 from lm_eval_task.tools import Toolset
 
 if TYPE_CHECKING:
@@ -50,8 +51,15 @@ def _opening() -> Opening:
 
 
 def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[ChainTask, ...]:
-    """The tasks of a set in file order (without a path the project's own). Raise DataError or UsageError."""
-    return read_chain_tasks(path, tools, which)
+    """The tasks of a set in file order (without a path the project's own), their worlds found to be the right ones.
+
+    Raise DataError, also for another world than the tasks were made in, or UsageError.
+    """
+    tasks = read_chain_tasks(path, tools, which)
+    for world in {canonical_json(task.world): task.world for task in tasks}.values():
+        if world.get("kind") != "live":
+            open_world(world)
+    return tasks
 
 
 def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
