@@ -10,6 +10,7 @@ Needs the extra [inspect].
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ except ImportError as missing:
     raise ImportError("inspect_ai is not installed; install it with: uv sync --extra inspect, or "
                       "pip install 'infranode-tool-eval[inspect]'") from missing
 
-from infranode_eval.inspection.playing import play, ready
+from infranode_eval.inspection.playing import cut_short, play, ready
 from infranode_eval.inspection.provider import InspectProvider
 from infranode_eval.inspection.verdicts import facts_of, score_of, target_of, verdict_from
 from infranode_eval.results import row_of
@@ -44,25 +45,25 @@ ROW = "infranode_row"       # where a sample's store keeps what was made of it
 def infranode_single(set: str = "core", mode: str = "prompt", tasks: str | None = None,
                      tools: str | None = None) -> Task:
     """One question, one reply. set: core, extended, robust, abstain, full or all. tasks, tools: files of one's own."""
-    return _task(call_match(), suite="single", which=set, mode=mode, tasks=tasks, tools=tools)
+    return _task(call_match, suite="single", which=set, mode=mode, tasks=tasks, tools=tools)
 
 
 @task
 def infranode_bench(set: str = "original", mode: str = "prompt", tasks: str | None = None,
                     tools: str | None = None) -> Task:
     """42 orders in five stages. set: original, paraphrase or all."""
-    return _task(call_match(), suite="bench", which=set, mode=mode, tasks=tasks, tools=tools)
+    return _task(call_match, suite="bench", which=set, mode=mode, tasks=tasks, tools=tools)
 
 
 @task
 def infranode_chain(set: str = "full", mode: str = "native", tasks: str | None = None, tools: str | None = None,
                     max_result_chars: int | None = None) -> Task:
     """Several steps, really executed. set: full, core, control or reseed. max_result_chars: seen of a tool's result."""
-    return _task(task_success(), suite="chain", which=set, mode=mode, tasks=tasks, tools=tools,
+    return _task(task_success, suite="chain", which=set, mode=mode, tasks=tasks, tools=tools,
                  max_result_chars=max_result_chars)
 
 
-def _task(judge: Scorer, **order: Any) -> Task:
+def _task(judge: Callable[[dict[str, Any]], Scorer], **order: Any) -> Task:
     """order: what `ready` takes."""
     try:
         this = ready(**order)
@@ -74,8 +75,8 @@ def _task(judge: Scorer, **order: Any) -> Task:
     config = GenerateConfig(temperature=sampling.temperature, max_tokens=sampling.max_tokens,
                             parallel_tool_calls=parallel_of("auto", rows) if order["mode"] == "native" else None)
     return Task(dataset=MemoryDataset(samples, name=f"{order['suite']} {order['which']}"), solver=our_loop(order),
-                scorer=judge, metrics=[mean(), stderr(), suite_numbers(order)], config=config, version=SCORER_VERSION,
-                metadata={**order, "hashes": this.hashes})
+                scorer=judge(order), metrics=[mean(), stderr(), suite_numbers(order)], config=config,
+                version=SCORER_VERSION, metadata={**order, "hashes": this.hashes})
 
 
 @solver
@@ -83,13 +84,18 @@ def our_loop(order: dict[str, Any]) -> Solver:
     """Plays a task in a thread of its own; its requests come back to inspect's event loop, which asks the model."""
 
     async def solve(state: TaskState, generate: Generate) -> TaskState:
-        this = ready(**order)
-        asks = partial(InspectProvider, get_model())
-        played, provider = await to_thread.run_sync(     # a limiter of its own: a play must not wait for other plays
+        this, asked, model = ready(**order), [], get_model()
+
+        def asks() -> InspectProvider:
+            asked.append(InspectProvider(model, partial(setattr, state, "messages")))
+            return asked[-1]
+
+        played = await to_thread.run_sync(      # a limiter of its own: a play must not wait for other plays
             play, this, this.tasks[str(state.sample_id)], state.epoch, asks, limiter=CapacityLimiter(1))
-        state.messages = provider.conversation(played.transcript.messages if played.transcript else ())
-        state.output = provider.output or state.output
         state.store.set(ROW, row_of(played, deterministic=False))
+        state.output = asked[-1].output or state.output
+        if played.transcript:
+            state.messages = asked[-1].conversation(played.transcript.messages)
         return state
 
     return solve
@@ -110,16 +116,23 @@ def suite_numbers(order: dict[str, Any]) -> Metric:
 
 
 @scorer(metrics=[mean(), stderr()])
-def call_match() -> Scorer:
+def call_match(order: dict[str, Any]) -> Scorer:
     """Of one reply. 1: the calls are right (or none was, and none was made)."""
-    return _verdict
+    return _judge(order)
 
 
 @scorer(metrics=[mean(), stderr()])
-def task_success() -> Scorer:
+def task_success(order: dict[str, Any]) -> Scorer:
     """Of a whole play. 1: the answer is right, its data were read, and nothing forbidden was done."""
-    return _verdict
+    return _judge(order)
 
 
-async def _verdict(state: TaskState, target: Target) -> Score:
-    return score_of(state.store.get(ROW))
+def _judge(order: dict[str, Any]) -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        row = state.store.get(ROW)
+        if row is None:
+            this = ready(**order)
+            row = row_of(cut_short(this, this.tasks[str(state.sample_id)], state.epoch), deterministic=False)
+        return score_of(row)
+
+    return score

@@ -50,7 +50,7 @@ def ready(suite: str, which: str, mode: str, tasks: str | None = None, tools: st
     return Ready(opened, {row.task_id: row for row in rows}, setup)
 
 
-def play(this: Ready, task: Task, repeat: int, asks: Callable[[], InspectProvider]) -> tuple[Played, InspectProvider]:
+def play(this: Ready, task: Task, repeat: int, asks: Callable[[], InspectProvider]) -> Played:
     """As the runner plays: a failure is a verdict, and a reply that holds nothing is asked for once more.
 
     asks: makes the provider of one play. To be called in a worker thread of anyio.
@@ -62,9 +62,13 @@ def play(this: Ready, task: Task, repeat: int, asks: Callable[[], InspectProvide
             transcript = this.suite.play(task, provider, setup)
         except ProviderError as error:
             score = this.suite.failure(task, error.outcome, "no answer was obtained", error.sub)
-            return Played(task, repeat, score, None, attempts + provider.asked,
-                          f"{type(error).__name__}: {error}"), provider
+            return Played(task, repeat, score, None, attempts + provider.asked, f"{type(error).__name__}: {error}")
         score, first = this.suite.score(task, transcript, this.setup), attempts == 0
         attempts += provider.asked
         if not (score.failed and first):
-            return Played(task, repeat, score, transcript, attempts), provider
+            return Played(task, repeat, score, transcript, attempts)
+
+
+def cut_short(this: Ready, task: Task, repeat: int) -> Played:
+    """A play that inspect ended before its end: no answer was obtained, as with any other failure."""
+    return Played(task, repeat, this.suite.failure(task, "infra_error", "inspect ended the sample early", "cut_short"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from anyio import from_thread
@@ -20,6 +21,7 @@ _MEANT = frozenset(("LimitExceededError", "TerminateSampleError", "TerminateTask
 class InspectProvider:
     """Answers the requests of one play; waits and retries are inspect's own.
 
+    seen: told in the event loop what a request holds, before it is sent; may raise, as inspect's limits do.
     output: the last reply, None before the first. Temperature, token budget and seed are those of inspect's task, so
     the sampling of a request tells its tool_choice only.
     """
@@ -27,10 +29,10 @@ class InspectProvider:
     deterministic = False
     setup: str | None = None
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, seen: Callable[[list[ChatMessage]], None]) -> None:
         self.output: ModelOutput | None = None
         self.asked = 0
-        self._model = model
+        self._model, self._seen = model, seen
         self._told: list[ChatMessage] = []
         self._open: ModelOutput | None = None      # its echo has not come yet
 
@@ -43,6 +45,7 @@ class InspectProvider:
 
     async def _generate(self, told: list[ChatMessage], tools: Tools | None, choice: Any) -> ModelOutput:
         infos = tool_infos(tools)
+        self._seen(told)
         try:
             return await self._model.generate(told, infos, choice)
         except Exception as error:
