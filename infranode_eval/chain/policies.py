@@ -7,8 +7,7 @@ that guesses, copies or never stops solves what it must and no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 from infranode_eval.chain import oracles, weak
 from infranode_eval.chain.inbox import is_last, results_of
@@ -65,21 +64,24 @@ class Player:
         pass
 
 
-@dataclass(frozen=True, slots=True)
 class _Choice:
     """The call that BM25 over the tools chooses for a question."""
 
-    tools: Toolset
-    index: Bm25
+    def __init__(self, tools: Toolset) -> None:
+        self._tools = tools
+
+    @cached_property
+    def _index(self) -> Bm25:
+        return Bm25(tool_documents(self._tools))
 
     def __call__(self, question: str) -> Sequence[Call]:
-        return first_possible(self.tools, [label for label, score in self.index.ranked(question) if score > 0],
-                              question)
+        labels = [label for label, score in self._index.ranked(question) if score > 0]
+        return first_possible(self._tools, labels, question)
 
 
 def open_policy(name: str, options: ProviderOptions) -> Player:
     """The program of a name in POLICIES."""
-    return Player(*POLICIES[name], options.tools, _Choice(options.tools, Bm25(tool_documents(options.tools))))
+    return Player(*POLICIES[name], options.tools, _Choice(options.tools))
 
 
 PROGRAMS: Mapping[str, Callable[[ProviderOptions], Player]] = {name: partial(open_policy, name) for name in POLICIES}

@@ -81,7 +81,9 @@ def echo_calls(message: Mapping[str, Any], calls: Sequence[EchoCall]) -> dict[st
     if len(holding) == 1 and not message.get("tool_calls"):
         return {**_kept(message), holding[0]: list(_blocks(message[holding[0]], waiting))}
     content = message.get("content")
-    texts = [block for block in content if not _is_call(block)] if isinstance(content, list) else text_of(content)
+    texts: Any = sendable(text_of(content))
+    if isinstance(content, list):
+        texts = [block for block in content if not _is_call(block)]
     kept = {name: value for name, value in _kept(message).items() if name not in holding}
     return {**kept, "content": texts or None, "tool_calls": list(_openai_calls(message, waiting))}
 

@@ -58,6 +58,20 @@ def test_a_chat_message_with_calls(message: dict[str, Any], expected: dict[str, 
     assert openai_chat.piece_of(echo).values == (echo,)
 
 
+def test_calls_in_two_shapes_at_once_go_back_in_one() -> None:
+    block = {"type": "tool_use", "id": "c2", "name": "weather", "input": KOELN}
+    echo = echo_calls(chat(function(), content=[{"type": "text", "text": "Hm"}, block]),
+                      [CALL, EchoCall("c2", "weather", KOELN)])
+    assert echo["content"] == [{"type": "text", "text": "Hm"}]
+    assert [call["id"] for call in echo["tool_calls"]] == ["c1", "c2"]
+
+
+def test_halves_of_surrogate_pairs_do_not_go_back() -> None:
+    echo = echo_calls(chat(function('{"slug": "a\ud800"}'), content="b\ud800"), [CALL])
+    assert (echo["content"], echo["tool_calls"][0]["function"]["arguments"]) == ("b\ufffd", '{"slug": "a\ufffd"}')
+    assert echo_text({}, "c\udfff")["content"] == "c\ufffd"
+
+
 def test_a_name_that_no_api_accepts_is_made_harmless() -> None:
     echo = echo_calls(chat(function(name="wetter in köln?!"), function(name="")),
                       [EchoCall("a", "wetter in köln?!", {}), EchoCall("b", "", {})])
@@ -104,6 +118,8 @@ def test_response_items_go_back_with_their_reasoning() -> None:
      {"role": "assistant", "content": [THINKING, {"type": "text", "text": "Hallo"}]}, "signed blocks as they came"),
     ({"role": "model", "parts": [{"text": "Hallo", "thoughtSignature": "x"}]}, "Hallo",
      {"role": "model", "parts": [{"text": "Hallo", "thoughtSignature": "x"}]}, "signed parts as they came"),
+    ({"role": "model", "parts": [{"text": "Hallo"}, {"functionCall": "x"}], "tool_calls": [{"id": "a"}]}, "Hallo",
+     {"role": "model", "parts": [{"text": "Hallo"}]}, "what would wait for a result stays here"),
     ({"role": "model", "parts": []}, "", {"role": "assistant", "content": UNREADABLE}, "no parts"),
     ({"role": "assistant", "content": None, "tool_calls": [{"function": {"name": 7}}]}, "",
      {"role": "assistant", "content": UNREADABLE}, "an entry that is none would need an answer"),
