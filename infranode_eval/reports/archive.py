@@ -185,7 +185,8 @@ class Run:
     stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
     set_name: what the file calls its set. program: what a baseline does, in its own words. headline: the numbers that
     the suite puts first, the one that counts before the others. world: kind, name and hash of the one that a suite with
-    a world was played in, else empty. totals: what the run took, as stored; empty where the file does not tell.
+    a world was played in (of the settings), else empty. totals: what the run took, as stored; empty where the file does
+    not tell.
     """
 
     path: str
@@ -315,7 +316,7 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
 
 
 def _world(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = value.get("world") or value["settings"].get("world")
+    found = value["settings"].get("world")
     return found if isinstance(found, dict) else {}
 
 

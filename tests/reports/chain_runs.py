@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from infranode_eval.chain.metrics import metrics_of
 from infranode_eval.chain.tasks import CATEGORIES
 from infranode_eval.reports.archive import run_from_json
+from infranode_eval.reports.effort import effort_of
+from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Summary, summarise
+from infranode_eval.reports.replies import evidence_of
 from infranode_eval.reports.tasksets import TaskSet
+from infranode_eval.reports.transcripts import transcript_of as transcript_of_row
 from lm_eval_task.metrics import SCORER_VERSION
 from lm_eval_task.records import Call, Task, tasks_fingerprint
 
@@ -89,8 +93,10 @@ def failure() -> dict[str, Any]:
 # --- the file ---------------------------------------------------------------------------------------------------------
 
 def result(verdicts: Mapping[str, dict[str, Any]] | None = None, *, repeats: int = 1, tasks: Sequence[Task] = TASKS,
-           later: Mapping[str, dict[str, Any]] | None = None, **header: Any) -> dict[str, Any]:
+           later: Mapping[str, dict[str, Any]] | None = None, world: Mapping[str, Any] | None = WORLD,
+           **header: Any) -> dict[str, Any]:
     """verdicts: by id what is not right; later: the same from the second repeat on, where it differs."""
+    settings = {"max_tokens": 1024, "temperature": 0.0, "max_result_chars": 24000, **header.pop("settings", {})}
     rows: list[dict[str, Any]] = []
     bodies: dict[str, str] = {}
     for repeat in range(1, repeats + 1):
@@ -102,7 +108,7 @@ def result(verdicts: Mapping[str, dict[str, Any]] | None = None, *, repeats: int
             "backend": "openai", "mode": "native", "setup": "N", "complete": not failed,
             "scorer_version": SCORER_VERSION,
             "hashes": {"tasks": tasks_fingerprint(tasks), "tools": "b" * 64, "prompt": "c" * 64},
-            "settings": {"max_tokens": 1024, "temperature": 0.0, "max_result_chars": 24000}, "world": WORLD,
+            "settings": settings | ({"world": world} if world else {}),
             "counts": {"n": len(rows), "scored": len(rows) - failed, "failed": failed},
             "headline": {name: metrics[name] for name in ("task_success", "ability")}, "metrics": metrics,
             "answered": metrics_of([row for row in rows if row["task_success"] is not None]), "bodies": bodies,
@@ -191,3 +197,18 @@ def lively() -> dict[str, dict[str, Any]]:
         **at("degraded-bonn-1-control", "wrong_answer", honest_null=True, answer=null),
         **at("resolve_city-bonn-1", "no_answer", answer=None, answer_in_prose=True, stop_reason="no_answer"),
         "resolve_city-bonn-2": failure()}
+
+
+def exhibit(verdicts: Mapping[str, dict[str, Any]] | None = None, *, path: str | None = None,
+            sets: tuple[TaskSet, ...] | None = None, change: Callable[[dict[str, Any]], None] | None = None,
+            **options: Any) -> Exhibit:
+    """A run as the page takes it. change: of the file's content before it is read."""
+    value = result(verdicts, **options)
+    if change is not None:
+        change(value)
+    run = run_from_json(value, path or f"results/chain/{value['model']}.json")
+    found = known() if sets is None else sets[0] if sets else None
+    tasks = found.tasks if found else {}
+    plays = tuple(transcript_of_row(row, value["bodies"], tasks.get(row["task_id"])) for row in value["rows"])
+    return Exhibit(summarise(run, (found,) if found else ()), run, effort_of(value["rows"]),
+                   tuple(map(evidence_of, value["rows"])), tasks, plays, value["bodies"])

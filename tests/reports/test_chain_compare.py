@@ -72,7 +72,7 @@ def test_another_world_or_mode_is_refused(header, word) -> None:
 
 
 @pytest.mark.parametrize("header, word", [
-    ({"settings": {"max_tokens": 1024, "temperature": 0.0, "max_result_chars": 9000}},
+    ({"settings": {"max_result_chars": 9000}},
      "length of tool results 24000 / 9000"),
     ({"hashes": {**result()["hashes"], "prompt": "d" * 64}}, "prompt hash cccccccccccc / dddddddddddd"),
 ])

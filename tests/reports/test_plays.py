@@ -8,7 +8,7 @@ from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.plays import DETAILS, OUTCOMES, details_of, verdict_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES
-from tests.reports.chain_runs import BY_ID, failure, result, right, wrong
+from tests.reports.chain_runs import BY_ID, WORLD, failure, result, right, wrong
 
 ONE = "stop-bonn-1"
 
@@ -68,8 +68,6 @@ def test_every_detail_has_a_kind_and_nothing_else_is_kept() -> None:
     assert details_of(row).keys() <= DETAILS.keys() and verdict_of(row).call_match is True
 
 
-def test_the_world_of_a_run_is_kept_also_where_settings_name_it() -> None:
-    value = result()
-    world = value.pop("world")
-    assert run_from_json(value, "r.json").world == {}
-    assert run_from_json({**value, "settings": {**value["settings"], "world": world}}, "r.json").world == world
+def test_the_world_of_a_run_stands_in_its_settings() -> None:
+    assert run_from_json(result(), "r.json").world == WORLD
+    assert run_from_json(result(world=None), "r.json").world == {}
