@@ -124,7 +124,7 @@ def _row(one: Task, repeat: int, told: dict[str, Any], bodies: dict[str, str]) -
             "why": "the endpoint broke off" if failed else "there is no answer object" if told["answer"] is None
             else f"answered {told['answer']['antwort']}",
             "parsed": None if failed else True, **dict.fromkeys(names),
-            "set": None if failed else one.set, "pair": None if failed else one.extra["pair"],
+            "set": one.set, "pair": one.extra["pair"],
             "calls": None if failed else [call.to_json() for call in one.expected], "reply": reply,
             "finish_reason": None if failed else "stop", "usage": None, "latency_s": None, "attempts": 1,
             "error": "connection reset" if failed else None, **told, "transcript": transcript}

@@ -70,7 +70,7 @@ def test_a_failure_is_not_solved_and_not_answered() -> None:
 
 
 def test_a_failed_row_that_tells_no_set_is_a_twin_where_its_task_says_so() -> None:
-    value = result({"degraded-bonn-1-control": failure()})
+    value = result({"degraded-bonn-1-control": failure() | {"set": None, "pair": None}})
     sets, unknown = (summarise(run_from_json(value, "r.json"), s) for s in ((known(),), ()))
     assert sets.chain.rows == 30 and sets.strict["task_success"] == 1
     assert unknown.chain.rows == 31, "without the tasks nobody can say"
