@@ -34,8 +34,7 @@ def is_invented(final: Final, answer: Mapping[str, Any], derive: Derivation | No
         return False
     if not received:
         return True
-    if any(same_value(final.value, final.unit, {**answer, "value": value}) for value in near.values()
-           if answer["type"] != "none"):
+    if near_miss_of(final, answer, near) is not None:
         return False
     if answer["type"] == "number" or isinstance(final.value, (int, float)):
         return not _number_known(final, answer, derive, question, received)
@@ -45,6 +44,23 @@ def is_invented(final: Final, answer: Mapping[str, Any], derive: Derivation | No
     if moment is not None:
         return moment not in within(told)
     return not _words_known(final.value, told, [_plain(word) for word in answer.get("drop") or ()])
+
+
+def near_miss_of(final: Final, answer: Mapping[str, Any], near: Mapping[str, Any]) -> str | None:
+    """The name of the slip whose value was answered. A slip may be of another type than the answer."""
+    if is_null(final):
+        return None
+    return next((name for name, value in near.items()
+                 if same_value(final.value, final.unit, _expecting(value, answer))), None)
+
+
+def _expecting(value: Any, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer block that expects a value: that of the answer where the type is the same."""
+    by_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    kinds = ("number",) if by_number else ("set",) if isinstance(value, list) else ("string", "time", "date")
+    if answer["type"] in kinds:
+        return {**answer, "value": value, "accept": None}
+    return {"type": kinds[0], "value": value, "unit": None, "tolerance": 0}
 
 
 def _no_moment(value: Any) -> None:

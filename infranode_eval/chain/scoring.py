@@ -13,7 +13,7 @@ from typing import Any
 from infranode_eval.chain.answers import Final, Judged, in_prose, is_null, judge, numbers_of, read_final, same_value
 from infranode_eval.chain.course import CALLS, UNREADABLE, Course
 from infranode_eval.chain.evidence import satisfied
-from infranode_eval.chain.known import is_invented
+from infranode_eval.chain.known import is_invented, near_miss_of
 from infranode_eval.chain.pointers import at, is_number
 from infranode_eval.chain.requests import request_for
 from infranode_eval.chain.tasks import ChainTask
@@ -214,11 +214,9 @@ class _Verdict:
                            self.expect.get("near_misses", {}), self.received)
 
     def _near_miss(self, judged: Judged) -> str | None:
-        if self.final is None or judged.match or self.final.value is None:
+        if self.final is None or judged.match:
             return None
-        kind = {"type": "number", "unit": None, "tolerance": 0} if self.answer["type"] == "none" else self.answer
-        return next((name for name, value in self.expect.get("near_misses", {}).items()
-                     if same_value(self.final.value, self.final.unit, {**kind, "value": value})), None)
+        return near_miss_of(self.final, self.answer, self.expect.get("near_misses", {}))
 
     def _key_from_memory(self, evidence: int | None) -> bool | None:
         """Was the evidence there although a step whose result it needs was left out? None without such a step."""
