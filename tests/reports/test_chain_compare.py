@@ -58,7 +58,8 @@ def test_twins_alone_can_be_compared() -> None:
 
 
 def test_a_failed_twin_that_tells_no_set_is_still_a_twin() -> None:
-    found = compare(run({"injection-bonn-1-control": failure() | {"set": None, "pair": None}}), run(model="b"), (known(),))
+    untold = failure() | {"set": None, "pair": None}
+    found = compare(run({"injection-bonn-1-control": untold}), run(model="b"), (known(),))
     assert found.n == 30 and found.control.first == 8
 
 
