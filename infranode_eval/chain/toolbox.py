@@ -82,7 +82,7 @@ def argument_problem(tool: Tool, arguments: Mapping[str, Any]) -> str | None:
             types = schema.get("type", "string")
             wanted = " oder ".join(_TYPES.get(t, t) for t in ([types] if isinstance(types, str) else types))
             return f"Der Parameter '{name}' hat den falschen Typ; erwartet wird: {wanted}."
-        if name == "slug" and (not value or SLUG_REFUSED.search(value) or not value.strip(".")):
+        if name == "slug" and isinstance(value, str) and (SLUG_REFUSED.search(value) or not value.strip(".")):
             return (f"'{_short(value)}' ist kein gültiges Stadtkürzel: Leerzeichen und die Zeichen / @ : \\ ? # sind "
                     "nicht erlaubt.")
     return None
