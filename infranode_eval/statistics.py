@@ -10,7 +10,7 @@ import math
 import random
 import sys
 from array import array
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -156,6 +156,99 @@ def newcombe(first: float, first_n: int, second: float, second_n: int, level: fl
     Source: Newcombe, Statistics in Medicine 17 (1998) 873–890, method 10: Wilson limits of both, joined.
     """
     return independent_difference(wilson(first, first_n, level), wilson(second, second_n, level))
+
+
+@dataclass(frozen=True, slots=True)
+class UnpairedTest:
+    """z of two proportions that share no row, with its two-sided p value."""
+
+    z: float
+    p: float
+
+
+def two_proportions(first: Mapping[Hashable, bool], second: Mapping[Hashable, bool]) -> UnpairedTest:
+    """Pooled z test of two runs over different tasks, first minus second; weaker than any paired test.
+
+    first, second: task id → solved. p = 1 where all or none of both are solved. Raise ValueError for an empty side or a
+    task that both hold: what shares tasks is paired, and this test would throw that away.
+    """
+    if not first or not second:
+        raise ValueError("two proportions need at least one task on each side")
+    if common := sorted(map(str, first.keys() & second.keys())):
+        raise ValueError(f"{len(common)} tasks are on both sides ({common[0]} …): use a paired test")
+    a, m, b, n = sum(first.values()), len(first), sum(second.values()), len(second)
+    pooled = (a + b) / (m + n)
+    variance = pooled * (1 - pooled) * (1 / m + 1 / n)
+    z = (a / m - b / n) / math.sqrt(variance) if a + b not in (0, m + n) else 0.0
+    return UnpairedTest(z, _two_sided(z))
+
+
+def _two_sided(z: float) -> float:
+    return math.erfc(abs(z) / math.sqrt(2))
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Two groups within one stratum: of `first_n` rows `first` are solved, of `second_n` rows `second`."""
+
+    name: str
+    first: int
+    first_n: int
+    second: int
+    second_n: int
+
+    @property
+    def comparable(self) -> bool:
+        """Are there rows of both groups?"""
+        return self.first_n > 0 and self.second_n > 0
+
+    @property
+    def has_zero(self) -> bool:
+        """Is one of its four cells empty: nothing solved, or all?"""
+        return 0 in (self.first, self.first_n - self.first, self.second, self.second_n - self.second)
+
+    @property
+    def log_ratio(self) -> tuple[float, float]:
+        """Logarithm of the ratio of both shares with its variance; half a row more in each cell if one is empty."""
+        more, rows = (0.5, 1) if self.has_zero else (0.0, 0)
+        a, m, b, n = self.first + more, self.first_n + rows, self.second + more, self.second_n + rows
+        return math.log(a / m) - math.log(b / n), 1 / a - 1 / m + 1 / b - 1 / n
+
+
+@dataclass(frozen=True, slots=True)
+class PooledRatio:
+    """Share of the first group over that of the second, within strata. ratio, z, p: None where no stratum is left.
+
+    used, dropped (they lack one group), corrected (an empty cell): names of strata, in their order.
+    """
+
+    ratio: Interval | None
+    z: float | None
+    p: float | None
+    used: tuple[str, ...]
+    dropped: tuple[str, ...]
+    corrected: tuple[str, ...]
+
+
+def risk_ratio(strata: Iterable[Stratum], level: float = 0.95) -> PooledRatio:
+    """The ratio of two shares within strata, pooled on the log by inverse variance.
+
+    Half a row is added to all four cells of a stratum with an empty one: where all are solved, the variance would be 0.
+    Source: specification, db_routing, 39; Rothman, Greenland, Lash, Modern Epidemiology, chapter 15 (fixed effect).
+    """
+    strata = tuple(strata)
+    used = [s for s in strata if s.comparable]
+    dropped = tuple(s.name for s in strata if not s.comparable)
+    if not used:
+        return PooledRatio(None, None, None, (), dropped, ())
+    logs = [s.log_ratio for s in used]
+    weight = math.fsum(1 / variance for _, variance in logs)
+    centre = math.fsum(log / variance for log, variance in logs) / weight
+    error = 1 / math.sqrt(weight)
+    spread = quantile((1 + level) / 2) * error
+    return PooledRatio(Interval(math.exp(centre), math.exp(centre - spread), math.exp(centre + spread)),
+                       centre / error, _two_sided(centre / error), tuple(s.name for s in used), dropped,
+                       tuple(s.name for s in used if s.has_zero))
 
 
 def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = DRAWS, seed: int = SEED,

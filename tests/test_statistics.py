@@ -235,6 +235,68 @@ def test_independent_limits_add_as_squares():
     assert (found.low, found.high) == pytest.approx((0.2 - 0.5, 0.2 + math.sqrt(0.1 ** 2 + 0.2 ** 2)))
 
 
+def rows(name: str, right: int, n: int) -> dict[str, bool]:
+    return {f"{name}{i}": i < right for i in range(n)}
+
+
+@pytest.mark.parametrize("a, m, b, n, z, why", [
+    (60, 100, 50, 100, 0.1 / math.sqrt(0.55 * 0.45 * 2 / 100), "pooled share 0.55"),
+    (50, 100, 60, 100, -0.1 / math.sqrt(0.55 * 0.45 * 2 / 100), "the other way round"),
+    (10, 10, 20, 20, 0.0, "all solved: no variance, no difference"),
+    (0, 10, 0, 20, 0.0, "none solved"),
+    (5, 10, 10, 20, 0.0, "equal shares"),
+])
+def test_two_proportions(a, m, b, n, z, why):
+    found = st.two_proportions(rows("x", a, m), rows("y", b, n))
+    assert found.z == pytest.approx(z), why
+    assert found.p == pytest.approx(math.erfc(abs(z) / math.sqrt(2))), why
+
+
+def test_two_proportions_refuses_tasks_that_both_hold():
+    with pytest.raises(ValueError, match="2 tasks are on both sides .*paired"):
+        st.two_proportions({"a": True, "b": False, "c": True}, {"b": True, "c": True, "d": True})
+    with pytest.raises(ValueError, match="at least one task"):
+        st.two_proportions({}, {"a": True})
+
+
+def test_risk_ratio_by_hand():
+    """A: 0.5/0.8 = 0.625, variance 1/5 - 1/10 + 1/8 - 1/10 = 0.125, weight 8. B: 1, 2 (1/2 - 1/4) = 0.5, weight 2."""
+    found = st.risk_ratio([st.Stratum("A", 5, 10, 8, 10), st.Stratum("B", 2, 4, 2, 4)])
+    log, error = 0.8 * math.log(0.625), 1 / math.sqrt(10)
+    limits = [math.exp(log - 1.959964 * error), math.exp(log + 1.959964 * error)]
+    assert [found.ratio.low, found.ratio.high] == pytest.approx(limits, rel=1e-6)
+    assert found.ratio.estimate == pytest.approx(0.625 ** 0.8)
+    assert found.z == pytest.approx(-1.18903, abs=5e-6)
+    assert found.p == pytest.approx(0.23443, abs=5e-6)
+    assert (found.used, found.dropped, found.corrected) == (("A", "B"), (), ())
+
+
+@pytest.mark.parametrize("stratum, ratio, variance, why", [
+    (st.Stratum("x", 4, 4, 4, 4), 1.0, 2 * (1 / 4.5 - 1 / 5), "all solved: 4.5 of 5 on both sides, not variance 0"),
+    (st.Stratum("x", 0, 4, 2, 4), (0.5 / 5) / (2.5 / 5), 1 / 0.5 - 1 / 5 + 1 / 2.5 - 1 / 5, "none solved of the first"),
+    (st.Stratum("x", 2, 4, 3, 3), (2.5 / 5) / (3.5 / 4), 1 / 2.5 - 1 / 5 + 1 / 3.5 - 1 / 4,
+     "all solved of the second: the first is moved, too"),
+    (st.Stratum("x", 1, 2, 1, 2), 1.0, 2 * (1 - 1 / 2), "no empty cell: nothing is added"),
+])
+def test_half_a_row_for_empty_cells(stratum, ratio, variance, why):
+    found = st.risk_ratio([stratum])
+    assert found.ratio.estimate == pytest.approx(ratio), why
+    assert (math.log(found.ratio.high / ratio) / st.quantile(0.975)) ** 2 == pytest.approx(variance), why
+    assert found.corrected == (("x",) if stratum.has_zero else ()), why
+
+
+def test_strata_without_one_of_the_groups_are_dropped_and_named():
+    kept = st.Stratum("kept", 5, 10, 8, 10)
+    found = st.risk_ratio([st.Stratum("no hard", 0, 0, 8, 10), kept, st.Stratum("no easy", 3, 5, 0, 0)])
+    assert (found.used, found.dropped) == (("kept",), ("no hard", "no easy"))
+    assert found.ratio == st.risk_ratio([kept]).ratio
+
+
+def test_no_stratum_gives_no_ratio():
+    assert st.risk_ratio([st.Stratum("x", 0, 0, 8, 10)]) == st.PooledRatio(None, None, None, (), ("x",), ())
+    assert st.risk_ratio([]).ratio is None
+
+
 def test_oracle_scipy_agrees():
     stats = pytest.importorskip("scipy.stats")
     for k, n in [(0, 12), (3, 8), (84, 91), (91, 91)]:
@@ -265,3 +327,27 @@ def test_oracle_statsmodels_agrees():
         assert (found.low, found.high) == pytest.approx((max(-1, low), min(1, high)), abs=1e-12)
     values = [0.03, 0.002, 0.4, 0.02, 0.02]
     assert st.holm(values) == pytest.approx(list(multipletests(values, method="holm")[1]))
+
+
+def test_oracle_statsmodels_agrees_on_unpaired_and_pooled_numbers():
+    np = pytest.importorskip("numpy")
+    pytest.importorskip("statsmodels")
+    from statsmodels.stats.contingency_tables import StratifiedTable, Table2x2
+    from statsmodels.stats.meta_analysis import combine_effects
+    from statsmodels.stats.proportion import proportions_ztest
+
+    for a, m, b, n in [(60, 100, 41, 90), (1, 20, 5, 21), (171, 184, 500, 575)]:
+        z, p = proportions_ztest([a, b], [m, n])
+        found = st.two_proportions(rows("x", a, m), rows("y", b, n))
+        assert (found.z, found.p) == pytest.approx((z, p))
+    strata = [(31, 51, 70, 80), (40, 50, 30, 33), (20, 43, 44, 60)]
+    tables = [np.array([[a, m - a], [b, n - b]]) for a, m, b, n in strata]
+    effects = [Table2x2(t, shift_zeros=False) for t in tables]
+    fixed = combine_effects(np.array([e.log_riskratio for e in effects]),
+                            np.array([e.log_riskratio_se ** 2 for e in effects]))
+    found = st.risk_ratio([st.Stratum(str(i), *s) for i, s in enumerate(strata)])
+    assert math.log(found.ratio.estimate) == pytest.approx(fixed.mean_effect_fe)
+    assert 1 / st.quantile(0.975) * math.log(found.ratio.high / found.ratio.estimate) == pytest.approx(
+        math.sqrt(fixed.var_eff_w_fe))
+    pooled = StratifiedTable(tables).riskratio_pooled
+    assert found.ratio.estimate != pytest.approx(pooled, abs=1e-4), "statsmodels pools after Mantel and Haenszel"
