@@ -19,6 +19,7 @@ Usage:
   python3 report.py --html report.html            one page for a browser: ranking, charts, every reply; loads nothing
   python3 report.py --plots DIR                   its charts as SVG and PNG; both need the extra [report]
   python3 report.py --task S2-9 results/bench         a case of the bench: what it tests, its pitfalls, every reply
+  python3 report.py --task filter_count-dresden-charging_power results/chain   a play of the suite chain, turn by turn
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes

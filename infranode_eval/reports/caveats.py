@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
+from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.serving import budget_note, lost_note
 from lm_eval_task.formats import FORMATS
 from lm_eval_task.metrics import SCORER_VERSION
@@ -16,6 +17,7 @@ from lm_eval_task.records import FAILURES
 from lm_eval_task.tools import Toolset
 
 FEW_PARSED, MANY_RECOVERED, MANY_TRUNCATED = 0.5, 0.2, 0.02
+FEW_PLAYS, MANY_UNANSWERED = 10, 0.25
 
 _FAILURE_CAUSES = {
     "auth_error": "the key is missing, wrong or not allowed to use the model: check it",
@@ -43,6 +45,22 @@ def caveats_of(run: Run, shares: Mapping[str, float | None], tools: Toolset | No
         found.append(f"scored by version {run.scorer_version}, this report's scorer is {SCORER_VERSION}{again}")
     if not run.baseline:
         found += _serving(run, outcomes, shares, tools)
+        found += _plays(run) if run.suite == PLAYED else []
+    return found
+
+
+def _plays(run: Run) -> list[str]:
+    """What the serving may have done to plays of the suite chain."""
+    answered = [row for row in run.rows if not row.score.failed]
+    found = []
+    if len(answered) >= FEW_PLAYS and not any(row.details.get("calls_made") for row in answered):
+        found.append(f"no play holds a call; likely cause: {_silent_cause(run)}")
+    without = [row for row in answered if row.score.outcome == "no_answer"]
+    if len(without) > MANY_UNANSWERED * len(answered) and len(answered) >= FEW_PLAYS:
+        prose = sum(row.details.get("answer_in_prose") is True for row in without)
+        found.append(f"{len(without)} of {len(answered)} plays end without the answer object that the prompt asks for, "
+                     f"{prose} of them with the right value in prose; likely cause: the model does not keep the form, "
+                     "or the token budget of a reply: read some with report.py --task")
     return found
 
 
@@ -180,5 +198,7 @@ def _one_outcome(run: Run, outcomes: Mapping[str, int], lost: str | None) -> lis
 _ALIKE_CAUSES = {
     "ok": "few or easy tasks, or an endpoint that knows the answers",
     "ok_recovered": "the server's tool parser or the wrong mode, since no call arrived as it should",
+    "no_answer": "no reply holds the answer object that the prompt asks for: a text in its place, or a cut reply",
+    "no_evidence": "answers that are known without a call: the model saw the golds",
     "abstain_ok": "a text that never changes: compare with run_eval.py --backend baseline --model constant",
 }

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.reports.archive import read_json, run_from_json
+from infranode_eval.reports.tasksets import chain_sets, holds_plays
 from lm_eval_task.cases import looks_like_cases, read_cases
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import read_json_lines, read_tasks
@@ -24,12 +25,20 @@ def check_file(path: str | Path, tools: str | Path | None = None) -> str:
     """
     path = Path(path)
     if path.suffix == ".jsonl":
+        if holds_plays(path):
+            return _check_plays(path, tools)
         return _check_cases(path, tools) if looks_like_cases(path) else _check_tasks(path)
     if path.suffix != ".json":
         raise UsageError(f"{path}: expected a result (.json) or a file of tasks (.jsonl)")
     value = read_json(path)
     _raise_if_any(_problems("result.schema.json", [(0, value)], path))
     return f"{path}: a result with {run_from_json(value, path).n} rows keeps the format"
+
+
+def _check_plays(path: Path, tools: str | Path | None) -> str:
+    """Tasks of the suite chain, each set as the suite reads it."""
+    ids = {key for known in chain_sets(read_tools(tools), path) for key in known.tasks}
+    return f"{path}: {len(ids)} tasks keep the format of the suite chain"
 
 
 def _check_cases(path: Path, tools: str | Path | None) -> str:

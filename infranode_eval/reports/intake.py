@@ -13,7 +13,7 @@ from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, holds_plays, known_sets, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file, read_tools
 
@@ -44,7 +44,12 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return benches
-    return (*(known for path in paths or [None] for known in known_sets(tools, path)), *benches)
+    return (*(known for path in paths or [None] for known in sets_in(tools, path)), *benches)
+
+
+def sets_in(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
+    """The known sets of one file of tasks, of whichever suite; without a path those of the main suite."""
+    return chain_sets(tools, path) if path is not None and holds_plays(path) else known_sets(tools, path)
 
 
 def hashes_of_cases(cases: Sequence[str], tools: Toolset) -> frozenset[str] | None:

@@ -14,12 +14,12 @@ from infranode_eval.reports.archive import MAIN_SUITE, Run
 from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.difficulty import buckets_beside
 from infranode_eval.reports.plays import SUITE as PLAYED
-from infranode_eval.suites import SUITES, open_suite
+from infranode_eval.suites import open_suite
 from lm_eval_task.cases import SETS as WORDINGS
 from lm_eval_task.cases import SUFFIX, read_cases
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
 from lm_eval_task.errors import BenchError, DataError
-from lm_eval_task.records import JUDGED, Call, Task, tasks_fingerprint
+from lm_eval_task.records import JUDGED, Call, Task, read_json_lines, tasks_fingerprint
 from lm_eval_task.tools import Toolset, data_file
 
 NAMES = ("core", "extended", "full", "robust", "abstain", "all")
@@ -90,23 +90,33 @@ def case_sets(path: str | Path | None = None, tools: Toolset | None = None) -> t
 def chain_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
     """The sets of a file of tasks of the suite chain (the project's own without a path), as far as it has them.
 
-    Raise DataError as the suite's `load` does.
+    Sets of a user's own file are called as its results call them. Raise DataError as the suite's `load` does.
     """
-    if PLAYED not in SUITES:
-        return ()
-    suite = open_suite(PLAYED)
+    suite, own = open_suite(PLAYED), Path(path).stem if path is not None else None
     found: dict[str, TaskSet] = {}
+    problem: BenchError | None = None
     for name in suite.SETS:
         try:
             tasks = suite.load(path, tools, name)
-        except BenchError:
-            if name == suite.SETS[0] and path is not None:
-                raise
+        except BenchError as error:
+            problem = problem or error
             continue        # the file has no such set
         hash_ = tasks_fingerprint(tasks)
-        found.setdefault(hash_, TaskSet(name, hash_, {t.task_id: t for t in tasks}, suite=PLAYED,
+        called = name if own is None else own if name == suite.SETS[0] else f"{own}.{name}"
+        found.setdefault(hash_, TaskSet(called, hash_, {t.task_id: t for t in tasks}, suite=PLAYED,
                                         world=_world_of(tasks)))
+    if problem is not None and path is not None and not found:
+        raise problem
     return tuple(found.values())
+
+
+def holds_plays(path: str | Path) -> bool:
+    """Is this a file of tasks of the suite chain? Its first row tells; a file that cannot be read is none."""
+    try:
+        _, row = next(iter(read_json_lines(path)))
+    except (DataError, StopIteration):
+        return False
+    return isinstance(row, dict) and isinstance(row.get("plan"), list) and isinstance(row.get("expect"), dict)
 
 
 def _world_of(tasks: Sequence[Task]) -> str | None:

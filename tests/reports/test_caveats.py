@@ -10,6 +10,7 @@ from infranode_eval.reports.archive import run_from_json
 from infranode_eval.reports.figures import summarise
 from infranode_eval.reports.tasksets import TaskSet
 from lm_eval_task.records import Reply, Score, tasks_fingerprint
+from tests.reports import chain_runs
 
 SILENT = Reply.from_text("Ich weiß es nicht.")
 GARBLED = Reply.from_text('<tool_call>{"name": "weather", "arguments": {</tool_call>')
@@ -129,3 +130,20 @@ def test_a_good_run_has_no_warning_and_a_baseline_may_be_odd(caveats, answer):
 ])
 def test_a_run_that_is_not_like_the_others_is_said(caveats, answer, header, start):
     assert caveats(lambda t: Reply.from_text(answer(t)), **header)[0].startswith(start)
+
+
+@pytest.mark.parametrize("told, said, why", [
+    ({}, None, "all is well"),
+    ({"calls_made": 0}, "no play holds a call; likely cause: the chat template renders no tools", "native, and silent"),
+    ({"outcome": "no_answer", "task_success": False, "answer_match": False, "answer": None, "answer_in_prose": True},
+     "39 of 39 plays end without the answer object that the prompt asks for, 39 of them with the right value in prose",
+     "the form is not kept"),
+    ({"stop_reason": "truncated"}, "100.0% of the answered rows were cut by the token budget", "cut"),
+    ({"parsed": False}, "only 0.0% of the answered rows could be read", "garbled"),
+])
+def test_what_serving_may_have_done_to_plays(told, said, why) -> None:
+    change = {key: {**chain_runs.right(one), **told} for key, one in chain_runs.BY_ID.items()}
+    warnings = " | ".join(chain_runs.summary(change if told else {}).warnings)
+    assert (said or "every row has the outcome ok") in warnings, why
+    program = chain_runs.summary(change, backend="baseline", setup="a program").warnings
+    assert not [line for line in program if said and said[:30] in line], "a program's habits are no news"

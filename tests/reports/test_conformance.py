@@ -7,6 +7,7 @@ import json
 import pytest
 
 from infranode_eval.reports.conformance import check_file
+from infranode_eval.shipped import DATA
 from infranode_eval.starter import CASES, TOOLS, start_in
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import Reply, Score
@@ -91,3 +92,12 @@ def test_cases_are_read_as_a_run_reads_them(tmp_path):
 def test_any_other_file_is_no_case_for_a_check(tmp_path):
     with pytest.raises(UsageError, match=r"expected a result \(\.json\) or a file of tasks \(\.jsonl\)"):
         check_file(tmp_path / "x.yaml")
+
+
+def test_tasks_of_the_suite_chain_are_known_by_their_plans(tmp_path):
+    shipped = DATA / "chain" / "tasks.jsonl"
+    assert check_file(shipped).endswith("tasks keep the format of the suite chain")
+    path = tmp_path / "plays.jsonl"
+    path.write_text(shipped.read_text("utf-8").replace('"max_turns": 6', '"max_turns": 0', 1), "utf-8")
+    with pytest.raises(DataError, match=r'plays\.jsonl:\d+: .*"max_turns" must be a whole number'):
+        check_file(path)

@@ -203,3 +203,30 @@ def test_without_inspect_ai_one_line_says_what_to_install(tmp_path: Path) -> Non
     done = report("--inspect-log", str(tmp_path / "logs"), str(RESULTS / "bm25.json"), PYTHONPATH=str(tmp_path))
     assert done.returncode == 2 and len(done.stderr.splitlines()) == 1
     assert "--inspect-log needs inspect_ai, which is not installed" in done.stderr
+
+
+@pytest.mark.parametrize(("lost", "roles", "why"), [
+    ("tasks", ["assistant", "tool", "tool", "assistant", "user", "assistant"], "nobody knows the question"),
+    ("prompt", ["user", "assistant", "tool", "tool", "assistant", "user", "assistant"], "the question, but not the rules"),
+    ("tools", ["user", "assistant"], "replies cannot be read without the tools"),
+])
+def test_a_play_of_another_version_is_shown_as_far_as_it_is_known(lost: str, roles: list[str], why: str,
+                                                                  tmp_path: Path) -> None:
+    need("inspect_ai")
+    path, _ = written(tmp_path, "chain", "native", play, 1)
+    result = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**result, "hashes": {**result["hashes"], lost: "0" * 64}}), "utf-8")
+    log, = logs_of(tmp_path / "logs", path).values()
+    assert [message.role for message in log.samples[0].messages] == roles, why
+
+
+def test_a_play_that_used_up_its_turns_is_gone_through_to_its_end(tmp_path: Path) -> None:
+    need("inspect_ai")
+
+    def never_stops(messages: Sequence[Mapping[str, Any]]) -> Answer:
+        call = {"id": "c", "type": "function", "function": {"name": "weather", "arguments": '{"slug": "bonn"}'}}
+        return Answer({"role": "assistant", "content": None, "tool_calls": [call]}, "tool_calls")
+
+    path, (one,) = written(tmp_path, "chain", "native", never_stops, 1)
+    log, = logs_of(tmp_path / "logs", path).values()
+    assert [m.role for m in log.samples[0].messages] == [m["role"] for m in one.transcript.messages]

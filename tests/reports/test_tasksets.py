@@ -8,15 +8,19 @@ from dataclasses import replace
 import pytest
 
 from infranode_eval.reports.archive import run_from_json
+from infranode_eval.reports.intake import task_sets
 from infranode_eval.reports.tasksets import (
     TaskSet,
     asks_the_same,
     case_sets,
+    chain_sets,
     cluster_of,
     clusters_of,
+    holds_plays,
     known_sets,
     set_of,
 )
+from infranode_eval.shipped import DATA
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Reply, Task, tasks_fingerprint
 
@@ -139,3 +143,47 @@ def test_a_broken_file_of_cases_is_refused(tmp_path) -> None:
     path.write_text('{"id": "S4-1", "stufe": "S9", "frage": "?", "erwartet": []}\n', "utf-8")
     with pytest.raises(DataError, match='"stufe" must be one of'):
         case_sets(path)
+
+
+# --- tasks of the suite chain -----------------------------------------------------------------------------------------
+
+@pytest.fixture
+def own_plays(tmp_path):
+    """own_plays(*sets): a user's own file with the shipped rows of these sets."""
+    shipped = DATA / "chain" / "tasks.jsonl"
+
+    def write(*sets):
+        path = tmp_path / "samen.jsonl"
+        lines = shipped.read_text("utf-8").splitlines(keepends=True)
+        path.write_text("".join(line for line in lines if json.loads(line)["set"] in sets), "utf-8")
+        return path
+
+    return write
+
+
+def test_the_shipped_plays_are_known_by_their_sets_and_worlds(toolset) -> None:
+    found = {known.name: known for known in chain_sets(toolset)}
+    assert {"full", "core", "control", "reseed"} == found.keys()
+    assert len(found["full"].tasks) == len(found["core"].tasks) + len(found["control"].tasks)
+    assert found["core"].world == found["full"].world != found["reseed"].world
+    assert all(known.suite == "chain" for known in found.values())
+    assert len(set(clusters_of(found["core"]).values())) < len(found["core"].tasks), "templates make several tasks"
+
+
+@pytest.mark.parametrize("sets, names", [
+    (("core", "control"), {"samen", "samen.core", "samen.control"}), (("core",), {"samen"}),
+    (("reseed",), {"samen.reseed"})])
+def test_plays_of_ones_own_are_called_after_their_file(own_plays, toolset, sets, names) -> None:
+    path = own_plays(*sets)
+    assert holds_plays(path) and {known.name for known in chain_sets(toolset, path)} == names
+    assert {known.name for known in task_sets(toolset, [str(path)], print)} >= names
+
+
+def test_other_files_hold_no_plays(demo_file, tmp_path, toolset, own_plays) -> None:
+    broken = tmp_path / "broken.jsonl"
+    broken.write_text("[1]\n", "utf-8")
+    assert not any(map(holds_plays, (demo_file, broken, tmp_path / "missing.jsonl")))
+    path = own_plays("core")
+    path.write_text(path.read_text("utf-8").replace('"must_call"', '"may_call"'), "utf-8")
+    with pytest.raises(DataError, match="samen.jsonl:1: .*must_call"):
+        chain_sets(toolset, path)
