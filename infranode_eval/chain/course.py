@@ -52,11 +52,18 @@ class Executed:
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], bodies: Mapping[str, str]) -> Executed:
-        """Raise DataError for a body that is not among `bodies`."""
+        """Raise DataError for a body that is not among `bodies`, or that no world can have given."""
         if value["body"] not in bodies:
             raise DataError(f'"bodies" lacks the result {value["body"][:12]}… of a call')
         call = None if value["call"] is None else Call.from_json(value["call"])
-        return cls(call, bodies[value["body"]], value["id"], value["request"], value["status"])
+        one = cls(call, bodies[value["body"]], value["id"], value["request"], value["status"])
+        try:
+            readable = one.response is None or isinstance(one.response.body, dict)
+        except (ValueError, RecursionError):
+            readable = False
+        if not readable:
+            raise DataError(f'"bodies": {value["body"][:12]}… is no answer of the world')
+        return one
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +129,7 @@ class Course:
             turns = tuple(Turn.from_json(turn, bodies) for turn in value["turns"])
             world = {request: (status, bodies[key]) for request, (status, key) in value.get("world", {}).items()}
             return cls(turns, value["stop_reason"], value.get("expect"), world)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"the transcript cannot be read ({error!r})") from None
 
 

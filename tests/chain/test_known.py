@@ -135,7 +135,7 @@ derive = Derivation.from_json({"op": "ratio", "of": {"op": "ratio", "of": leaf("
                                "over": leaf("/c")})
 received = [Response("/x", 200, {"data": rows})]
 answer = {"type": "number", "value": 1, "tolerance": 0.0001}
-print([is_invented(Final(n / 7), answer, derive, "?", {}, received) for n in range(1, 2000, 37)])
+print([is_invented(Final(n / 700), answer, derive, "?", {}, received) for n in range(1, 2000, 37)])
 """
 
 
