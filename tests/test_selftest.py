@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from zoneinfo import available_timezones
@@ -15,6 +16,8 @@ import selftest
 from infranode_eval.bench_variants import failures, successes
 from infranode_eval.equivalences import equivalences
 from infranode_eval.mutations import mutations
+from infranode_eval.providers.protocol import Sampling
+from infranode_eval.suites import Setup, chain
 from lm_eval_task.cases import read_cases
 from lm_eval_task.metrics import score_reply
 from lm_eval_task.records import Call, Score, Task
@@ -222,3 +225,33 @@ def test_a_surprise_of_the_bench_names_the_case_and_both_calls(what: str, must_s
 def test_a_baseline_that_reaches_another_number_is_a_surprise() -> None:
     with pytest.raises(selftest.Surprise, match="never_calls solves 14 of 42 cases"):
         selftest.bench_line("never_calls", "native", 13, CASES, selftest.bench.scene(None, CASES.tools))
+
+
+# --- the suite chain --------------------------------------------------------------------------------------------------
+
+PLAYS = chain.load(None, TOOLS, "full")
+FEW = [next(t for t in PLAYS if t.category == category) for category in ("join", "not_covered", "stop", "injection")]
+NATIVE = Setup.of("native", TOOLS, Sampling(chain.MAX_TOKENS), None, chain.scene(None, TOOLS))
+
+
+def test_programs_of_the_suite_chain_are_counted() -> None:
+    assert selftest.program_line("planner", FEW, NATIVE) == \
+        "       4  of 4 right: chain, program planner, native mode, world s1"
+    assert selftest.program_line("eager", FEW, NATIVE).split()[:3] == ["3", "of", "4"]
+
+
+def test_answers_near_the_golds_of_the_suite_chain_are_judged() -> None:
+    kinds = Counter(kind for task in FEW for kind in selftest.checked_play(task, NATIVE))
+    assert kinds["chain, score 1: as it is"] == kinds["chain, score 0: true"] == 4
+    assert kinds["chain, score 0: cut before the data were read"] >= 5 and kinds["chain, score 0: near miss"] >= 4
+
+
+def test_a_gold_that_is_wrong_is_a_surprise() -> None:
+    task = FEW[0]
+    moved = {**task.expectation["answer"], "value": task.expectation["answer"]["value"] + 1}
+    wrong = replace(task, expectation={**task.expectation, "answer": moved})
+    with pytest.raises(selftest.Surprise, match=f"program planner .native mode. loses {task.task_id} .wrong_answer"):
+        selftest.program_line("planner", [wrong], NATIVE)
+    slip = replace(task, expectation={**task.expectation, "near_misses": {"keiner": task.expectation["answer"]["value"]}})
+    with pytest.raises(selftest.Surprise, match="near miss: keiner, native mode.: scored 1 as ok, must score 0"):
+        list(selftest.checked_play(slip, NATIVE))
