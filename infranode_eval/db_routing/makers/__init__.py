@@ -1,0 +1,1 @@
+"""What fills the tables of the panel: one module a database, one function a table."""
