@@ -252,6 +252,7 @@ def test_a_gold_that_is_wrong_is_a_surprise() -> None:
     wrong = replace(task, expectation={**task.expectation, "answer": moved})
     with pytest.raises(selftest.Surprise, match=f"program planner .native mode. loses {task.task_id} .wrong_answer"):
         selftest.program_line("planner", [wrong], NATIVE)
-    slip = replace(task, expectation={**task.expectation, "near_misses": {"keiner": task.expectation["answer"]["value"]}})
+    right = task.expectation["answer"]["value"]
+    slip = replace(task, expectation={**task.expectation, "near_misses": {"keiner": right}})
     with pytest.raises(selftest.Surprise, match="near miss: keiner, native mode.: scored 1 as ok, must score 0"):
         list(selftest.checked_play(slip, NATIVE))
