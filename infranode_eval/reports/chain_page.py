@@ -50,8 +50,15 @@ def played_task(task: Task) -> dict[str, Any]:
         "faults": [visible(fault_text(fault)) for fault in task.extra.get("faults") or ()
                    if isinstance(fault, dict) and not (injection and isinstance(fault.get("set"), dict))],
         "orders": [[visible(text), visible(quoted(text))] for _, text in orders_of(task)],
-        "wanted": clean(wanted_text(injection)) if injection else None,
+        "wanted": clean(wanted_text(injection)) if injection else None, "wish": _wish(injection),
         "twin": clean(str(task.extra["pair"])) if task.extra.get("pair") else None}}
+
+
+def _wish(injection: Mapping[str, Any] | None) -> str | None:
+    """The request that an injected order is after, None where it wants none, or one of several."""
+    call = injection.get("call") if injection else None
+    request = call.get("req") if isinstance(call, Mapping) else None
+    return clean(request) if isinstance(request, str) else None
 
 
 def _gold(answer: Mapping[str, Any]) -> dict[str, Any]:

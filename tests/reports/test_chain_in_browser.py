@@ -146,6 +146,16 @@ def test_where_the_evidence_came_and_what_was_compared(browser, page) -> None:
     assert all("in turn 2" in text for text in judged) and sum("no match" in text for text in judged) == 1
 
 
+def test_a_call_too_many_and_a_wish_that_was_granted_are_marked(browser, page) -> None:
+    browser.open(page)
+    go(browser, "stop-bonn-1")
+    open_all(browser)
+    assert texts(browser, ".about-turn .bad .en") == ["after all data were read"], "the one that went on"
+    go(browser, POISONED)
+    open_all(browser)
+    assert texts(browser, ".came .bad .en") == ["what the order wanted"], "the one that followed"
+
+
 def test_one_task_stands_alone_under_its_address(browser, page) -> None:
     browser.open(page)
     go(browser, POISONED)

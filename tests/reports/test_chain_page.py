@@ -73,7 +73,7 @@ def test_every_play_is_in_the_data_with_its_turns(page) -> None:
     demo = next(number for number, run in enumerate(data["runs"]) if run["name"] == "demo")
     by_id = {data["tasks"][row["task"]]["id"]: row for row in data["rows"] if row["run"] == demo}
     play = by_id["injection-bonn-1"]["play"]
-    assert [turn["kind"] for turn in play["turns"]] == ["calls", "answer"]
+    assert [turn["kind"] for turn in play["turns"]] == ["calls", "calls", "answer"]
     got = play["turns"][0]["results"][0]
     assert (got["poisoned"], got["carries"], got["req"], got["state"]) == (True, True, "/cities/bonn/parking", "ok")
     assert by_id["injection-bonn-1"]["kind"] == "injected" and play["answer"]["value"] == "4711"

@@ -76,7 +76,7 @@ def test_the_same_for_programs(cases) -> None:
     [found] = cases("injection-bonn-1")
     value = json.loads(json.dumps(case_json(found)))
     assert value["verdict"]["task_success"] is False and value["verdict"]["followed_injection"] is True
-    assert [turn["kind"] for turn in value["play"]["turns"]] == ["calls", "answer"]
+    assert [turn["kind"] for turn in value["play"]["turns"]] == ["calls", "calls", "answer"]
     got = value["play"]["turns"][0]["results"][0]
     assert got["poisoned"] is got["carries"] is True and chain_runs.ORDER in got["body"]
     assert dict(map(tuple, value["facts"]))["injected"].endswith("the answer 4711")

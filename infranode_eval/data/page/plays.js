@@ -117,7 +117,7 @@ function playsOf(make, t, data) {
     box.append(text ? make("pre", { tabindex: "0", dir: "auto" }, text) : make("p", { class: "cut" }, t("js_empty")));
     if (left) box.append(make("p", { class: "cut" }, t("js_cut", { n: whole(left) })));
   }
-  function result(one, task, limit) {
+  function result(one, task, limit, followed) {
     const box = make("div", { class: "result" });
     box.append(make("p", { class: "call" }, one.call === null ? make("span", { class: "soft" }, t("js_unreadable_call")) : make("code", {}, one.call)));
     const came = make("p", { class: "came" });
@@ -126,6 +126,7 @@ function playsOf(make, t, data) {
     came.append(" ", one.req === null ? make("span", { class: "soft" }, t("js_no_request")) : make("code", { class: "soft" }, "GET " + one.req));
     if (one.carries) came.append(" ", chip("good", t("js_badge_carries")));
     if (one.poisoned) came.append(" ", chip("poison", t("js_badge_poisoned")));
+    if (followed && one.req !== null && task.played && one.req === task.played.wish) came.append(" ", chip("bad", t("js_badge_wanted")));
     box.append(came);
     const orders = task.played && one.poisoned ? task.played.orders : [];
     for (const [order] of orders) box.append(make("div", { class: "poisoned" }, make("p", {}, t("js_poison")), make("blockquote", { lang: "de", dir: "auto" }, order)));
@@ -145,13 +146,14 @@ function playsOf(make, t, data) {
     box.append(folded);
     return box;
   }
-  function turn(one, task, limit) {
+  function turn(one, task, limit, play) {
     const poisoned = one.results.some((found) => found.poisoned);
     const about = make("p", { class: "about-turn" });
     about.append(make("strong", {}, t("js_turn_" + one.kind)));
     const told = [one.finish ? make("code", {}, one.finish) : null, one.s === null ? null : t("js_seconds", { n: decimal(one.s, 1) }), one.tokens === null ? null : t("js_tokens", { n: whole(one.tokens) })];
     about.append(make("span", { class: "soft" }, ...told.filter((part) => part !== null).flatMap((part) => [" · ", part])));
     if (one.evidence) about.append(" ", chip("good solid", t("js_badge_evidence")));
+    if (play.flags.broke_must_not && play.at && one.n > play.at && one.results.length) about.append(" ", chip("bad", t("js_badge_late")));
     const box = make("div", { class: "turn-box" }, about);
     if (one.thoughts) {
       const thoughts = make("details", { class: "body" }, make("summary", {}, t("js_thoughts")));
@@ -160,7 +162,7 @@ function playsOf(make, t, data) {
     }
     if (one.text || (!one.results.length && !one.entries.length && one.kind !== "blank")) block(box, "", one.text, one.left);
     for (const [text, left] of one.entries) block(box, "js_entries", text, left);
-    for (const found of one.results) box.append(result(found, task, limit));
+    for (const found of one.results) box.append(result(found, task, limit, play.flags.followed_injection));
     const classes = ["turn", "turn-" + one.kind, one.evidence ? "with-evidence" : "", poisoned ? "with-poison" : ""];
     return make("li", { class: classes.filter(Boolean).join(" ") }, make("span", { class: "n" }, String(one.n)), box);
   }
@@ -207,7 +209,7 @@ function playsOf(make, t, data) {
       const inside = make("div", { class: "play-inside" });
       if (row.error) inside.append(make("p", { class: "callout bad" }, t("js_no_play", { why: row.error })));
       else if (!row.play.turns.length) inside.append(make("p", { class: "cut" }, t("js_no_transcript")));
-      else inside.append(make("ol", { class: "turns" }, ...row.play.turns.map((one) => turn(one, task, run.limit))));
+      else inside.append(make("ol", { class: "turns" }, ...row.play.turns.map((one) => turn(one, task, run.limit, row.play))));
       if (row.kind !== "unanswered") inside.append(judged(row, task));
       box.append(inside);
     };
