@@ -9,7 +9,7 @@ from typing import Any
 
 from inspect_ai.model import ChatMessage, ChatMessageAssistant
 
-from infranode_eval.chain.course import BLANK, Course, Executed, Turn
+from infranode_eval.chain.course import BLANK, FINAL, Course, Executed, Turn
 from infranode_eval.chain.opening import Opening
 from infranode_eval.chain.play import Play
 from infranode_eval.chain.tasks import ChainTask
@@ -22,27 +22,30 @@ from lm_eval_task.errors import DataError, ProviderError
 from lm_eval_task.records import Call, Task
 
 
-def conversation_of(row: Mapping[str, Any], task: Task | None, setup: Setup | None,
+def conversation_of(row: Mapping[str, Any], task: Task | None, setup: Setup | None, as_asked: bool,
                     bodies: Mapping[str, str]) -> list[ChatMessage]:
     """All messages of a row, each with an id that does not change; replies with their thoughts.
 
-    task, setup: None where they are not known; then only the question, or the reply, is there.
+    task: None where it is not known, and so is the question. setup: None where the tools are not known: of a play only
+    the last reply is there then. as_asked: the set-up's prompt is the one that was sent; without it only the question
+    stands before the replies.
     """
-    if isinstance(task, ChainTask) and setup is not None and isinstance(row.get("transcript"), dict):
-        told = _played(row, task, setup, bodies)
-    else:
-        told = [*map(chat_message, _asked(task, setup)), *_reply(row)]
+    asked = [] if task is None else _asked(task, setup if as_asked else None)
+    told = None
+    if setup is not None and isinstance(row.get("transcript"), dict):
+        told = _played(row, setup, bodies, asked)
+    told = [*map(chat_message, asked), *_reply(row)] if told is None else told
     for number, message in enumerate(told):
         message.id = sha256(f"{row['task_id']} {row['repeat']} {number}".encode()).hexdigest()[:22]
     return told
 
 
-def _asked(task: Task | None, setup: Setup | None) -> list[dict[str, Any]]:
-    if task is None:
-        return []
+def _asked(task: Task, setup: Setup | None) -> list[dict[str, Any]]:
     question = harmless(task.question)
     if setup is None:
         return [{"role": "user", "content": question}]
+    if isinstance(task, ChainTask):
+        return Opening().messages(setup.mode, setup.tools, question, task.world.get("clock"))
     return setup.for_task(task.task_id, task.question).messages(question)
 
 
@@ -53,24 +56,26 @@ def _reply(row: Mapping[str, Any]) -> Iterator[ChatMessage]:
 
 # --- plays of several requests ----------------------------------------------------------------------------------------
 
-def _played(row: Mapping[str, Any], task: ChainTask, setup: Setup, bodies: Mapping[str, str]) -> list[ChatMessage]:
+def _played(row: Mapping[str, Any], setup: Setup, bodies: Mapping[str, str],
+            asked: Messages) -> list[ChatMessage] | None:
     """Our loop once more over the stored replies and results: it says everything else as it said it then.
 
-    A loop of another version may part from the stored play; then the question and the last reply are all there is.
+    None where the loop of this version parts from the stored play.
     """
-    asked = Opening().messages(setup.mode, setup.tools, task.question, task.world.get("clock"))
     try:
         course = Course.from_json(row["transcript"], bodies)
-        messages = _gone_through(course, task, setup, asked)
+        messages = _gone_through(course, setup, asked)
         replies = iter([turn for turn in course.turns if turn.kind != BLANK])
         return [_said(next(replies), message) if message["role"] == "assistant" else chat_message(harmless(message))
                 for message in messages]
     except (DataError, ProviderError, AssertionError, StopIteration, RuntimeError):
-        return [*map(chat_message, asked), *_reply(row)]
+        return None
 
 
-def _gone_through(course: Course, task: ChainTask, setup: Setup, asked: Messages) -> Messages:
+def _gone_through(course: Course, setup: Setup, asked: Messages) -> Messages:
+    """Of its task the loop needs to know how many turns it had; it had those that were not the last word."""
     replies = ScriptedProvider([turn.answer for turn in course.turns])
+    task = ChainTask("", "", (), max_turns=sum(turn.kind not in (BLANK, FINAL) for turn in course.turns))
     again = Play(task, replies, setup.tools, setup.tools_json if setup.mode == "native" else None, setup.sampling,
                  asked, _StoredResults(course), setup.scene.settings["max_result_chars"])
     if len(again.run().turns) != len(course.turns):

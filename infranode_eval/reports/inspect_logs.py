@@ -40,14 +40,15 @@ UNKNOWN = "(the question stands in a file of tasks that is not known here; name 
 class Source:
     """What a log is made of. rows: as stored. bodies: results of tools by their sha256. told: the file's other keys.
 
-    tasks: by id, as far as they are known. setup: how they were asked, None where this version asks otherwise.
+    tasks: by id, as far as they are known. setup: with the run's tools, None where they are not known. as_asked: its
+    prompt is the one that was sent.
     """
 
     run: Run
     rows: Sequence[Row]
     tasks: Mapping[str, Task]
-    suite: Suite
     setup: Setup | None
+    as_asked: bool
     bodies: Mapping[str, str]
     told: Mapping[str, Any]
 
@@ -128,24 +129,25 @@ def _source(run: Run, rows: Sequence[Row], bodies: Mapping[str, str], told: Mapp
     if name not in SUITES:
         raise DataError(f"is a run of suite {run.suite}, which has no log here", run.path)
     suite, tasks = open_suite(name), known.tasks if known else run.tasks
-    return Source(run, rows, tasks, suite, _setup(run, suite, tools_of(run, tools), tasks, cases), bodies,
+    return Source(run, rows, tasks, *_setup(run, suite, tools_of(run, tools), tasks, cases), bodies,
                   {key: inner for key, inner in told.items() if key not in ("rows", "bodies")})
 
 
-def _setup(run: Run, suite: Suite, tools: Toolset, tasks: Mapping[str, Task], cases: Sequence[str]) -> Setup | None:
-    """The one whose prompt has the run's hash; files of a user's own have a system text of their own."""
+def _setup(run: Run, suite: Suite, tools: Toolset, tasks: Mapping[str, Task],
+           cases: Sequence[str]) -> tuple[Setup | None, bool]:
+    """The one whose prompt has the run's hash, else any; files of a user's own have a system text of their own."""
     if run.hashes.get("tools") != tools.fingerprint:
-        return None
-    own = {key: run.settings[key] for key in suite.OWN_FLAGS if key in run.settings}
+        return None, False
+    found, own = None, {key: run.settings[key] for key in suite.OWN_FLAGS if key in run.settings}
     for path in (None, *cases):
         try:
             offering = offering_of(run.settings, tools) or suite.offering(tuple(tasks.values()), tools)
-            setup = Setup.of(run.mode, tools, Sampling(1), offering, suite.scene(path, tools, own))
-            if run.hashes.get("prompt") in (None, suite.prompt_hash(setup)):
-                return setup
+            found = Setup.of(run.mode, tools, Sampling(1), offering, suite.scene(path, tools, own))
+            if run.hashes.get("prompt") in (None, suite.prompt_hash(found)):
+                return found, True
         except BenchError:
             continue
-    return None
+    return found, False
 
 
 # --- a log ------------------------------------------------------------------------------------------------------------
@@ -244,7 +246,8 @@ def _sample(source: Source, row: Row, began: datetime) -> EvalSample:
 
     run, task, setup = source.run, source.tasks.get(row["task_id"]), source.setup
     usage, model, seconds, score = usage_of(row.get("usage")), model_name(run), row.get("latency_s"), score_of(row)
-    told, target = conversation_of(row, task, setup, source.bodies), harmless(target_of(task)) if task else ""
+    told = conversation_of(row, task, setup, source.as_asked, source.bodies)
+    target = harmless(target_of(task)) if task else ""
     offered = tool_infos(setup.for_task(task.task_id, task.question).tools_json) \
         if task and setup and run.mode == "native" else []
     why = f"{row['outcome']}: {message_in(row.get('error') or '') or row.get('why') or ''}"

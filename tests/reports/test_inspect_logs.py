@@ -207,7 +207,7 @@ def test_without_inspect_ai_one_line_says_what_to_install(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("lost", "roles", "why"), [
     ("tasks", ["assistant", "tool", "tool", "assistant", "user", "assistant"], "nobody knows the question"),
-    ("prompt", ["user", "assistant", "tool", "tool", "assistant", "user", "assistant"], "the question, but not the rules"),
+    ("prompt", ["user", "assistant", "tool", "tool", "assistant", "user", "assistant"], "not the rules"),
     ("tools", ["user", "assistant"], "replies cannot be read without the tools"),
 ])
 def test_a_play_of_another_version_is_shown_as_far_as_it_is_known(lost: str, roles: list[str], why: str,
