@@ -5,8 +5,7 @@ Pure, linear time, and no text makes it raise. Source: specification, chain, sec
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -27,9 +26,8 @@ from infranode_eval.chain.spellings import (
     words_of,
 )
 from infranode_eval.chain.units import count_noun, factor_between, unit_of
-from lm_eval_task.decode import decode_all, decode_at, extent_of
+from infranode_eval.final_objects import objects_with
 from lm_eval_task.errors import DataError
-from lm_eval_task.jsoncalls import ARGUMENT_KEYS, NAME_KEYS, unfenced
 from lm_eval_task.match import json_equal
 from lm_eval_task.thoughts import split_thoughts
 
@@ -114,7 +112,7 @@ def read_final(text: str) -> Final | None:
     not an answer, if it has a name and arguments.
     """
     found: Final | None = None
-    for value, notes in _answers_in(split_thoughts(text).text.strip()):
+    for value, notes in objects_with("antwort", split_thoughts(text).text.strip()):
         final = Final.from_json(value)
         if found is None:
             found = replace(final, notes=notes)
@@ -130,65 +128,6 @@ def read_final(text: str) -> Final | None:
 def _same(one: Final, other: Final) -> bool:
     return json_equal(one.value, other.value) and (one.unit, one.reason, one.alternatives) == (
         other.unit, other.reason, other.alternatives)
-
-
-def _answers_in(text: str) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """Every answer object in a text, with its format note and the names of the repairs it took."""
-    inner = unfenced(text) if text.startswith("```") else None
-    body = text if inner is None else inner
-    decoded = decode_all(body) if body.startswith(("{", "[")) else None
-    if decoded is not None:
-        yield from _answers_of(decoded.value, (() if inner is None else ("fenced_json",)) + decoded.repairs)
-        return
-    for start, end, value, repairs in _pieces_of(text):
-        yield from _answers_of(value, (() if end - start == len(text) else ("prose_around",)) + repairs)
-
-
-def _answers_of(value: Any, notes: tuple[str, ...]) -> Iterator[tuple[dict[str, Any], tuple[str, ...]]]:
-    """The answer objects that a decoded value is: itself, or the entries of a list."""
-    if isinstance(value, list):
-        notes += ("list_of_one",) if len(value) == 1 else ()
-    for entry in value if isinstance(value, list) else (value,):
-        if isinstance(entry, dict) and "antwort" in entry and not _is_call(entry):
-            yield entry, notes
-
-
-def _is_call(value: Mapping[str, Any]) -> bool:
-    if isinstance(value.get("function"), dict) or isinstance(value.get("tool_calls"), list):
-        return True
-    return any(isinstance(value.get(k), str) for k in NAME_KEYS) and any(k in value for k in ARGUMENT_KEYS)
-
-
-_CANDIDATE = re.compile(r"""(?:\[\s*)?\{\s*["'“”„‟‘’‚]""")
-
-
-def _pieces_of(text: str) -> Iterator[tuple[int, int, Any, tuple[str, ...]]]:
-    """Top-level objects, and lists of them, that can be read: span, value, repairs. Linear time.
-
-    One that cannot be read is skipped as a whole; if it never closes, nothing behind it is looked at.
-    """
-    at = 0
-    while match := _CANDIDATE.search(text, at):
-        start = match.start()
-        decoded = decode_at(text, start)
-        at = decoded.end if decoded else extent_of(text, start) or len(text)
-        if decoded is None:
-            decoded = _with_plain_quotes(text[start:at])
-        if decoded is not None:
-            yield start, at, decoded.value, decoded.repairs
-
-
-_CURLY_DOUBLE = str.maketrans(dict.fromkeys("“”„‟", '"'))
-_CURLY_SINGLE = re.compile(r"(?<=[{\[,:\s])[‘’‚](?=\S)|(?<=\S)[‘’](?=\s*[:,}\]])")
-
-
-def _with_plain_quotes(piece: str) -> Any:
-    """What a piece says with plain quotes for typographic ones; None if it still cannot be read."""
-    plain = _CURLY_SINGLE.sub("'", piece.translate(_CURLY_DOUBLE))
-    if plain == piece:
-        return None
-    decoded = decode_all(plain)
-    return decoded and decoded._replace(repairs=(*decoded.repairs, "typographic_quotes"))
 
 
 # --- comparing --------------------------------------------------------------------------------------------------------
