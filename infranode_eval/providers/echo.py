@@ -63,11 +63,10 @@ def echo_text(message: Mapping[str, Any], text: str) -> dict[str, Any]:
 
     Blocks, parts and items go back as they came where they hold any text, for among them may be signed thoughts.
     """
-    for key in _BLOCK_KEYS:
-        blocks = message.get(key)
-        if isinstance(blocks, list) and text.strip():
-            kept = {name: value for name, value in _kept(message).items() if name != "tool_calls"}
-            return {**kept, key: [block for block in _without_blank_text(blocks) if not _is_call(block)]}
+    lists = {key: [block for block in _without_blank_text(message[key]) if not _is_call(block)]
+             for key in _BLOCK_KEYS if isinstance(message.get(key), list)}
+    if text.strip() and any(lists.values()):
+        return {**{name: value for name, value in _kept(message).items() if name != "tool_calls"}, **lists}
     return {"role": "assistant", "content": sendable(text) if text.strip() else UNREADABLE}
 
 
@@ -78,7 +77,7 @@ def echo_calls(message: Mapping[str, Any], calls: Sequence[EchoCall]) -> dict[st
     """
     waiting = iter([call._replace(name=acceptable_name(call.name)) for call in calls])
     holding = [key for key in _BLOCK_KEYS if any(map(_is_call, _list_at(message, key)))]
-    if len(holding) == 1 and not message.get("tool_calls"):
+    if len(holding) == 1 and not message.get("tool_calls") and not message.get("function_call"):
         return {**_kept(message), holding[0]: list(_blocks(message[holding[0]], waiting))}
     content = message.get("content")
     texts: Any = sendable(text_of(content))
