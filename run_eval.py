@@ -7,6 +7,7 @@
   python3 run_eval.py --base-url http://127.0.0.1:8000/v1 --model NAME --ask "Wie ist das Wetter in Köln?"
   python3 run_eval.py --suite bench --base-url http://127.0.0.1:8000/v1 --model NAME     42 cases in five stages
   python3 run_eval.py --suite bench --init DIR              a starter for cases and tools of your own
+  python3 run_eval.py --suite chain --base-url http://127.0.0.1:8000/v1 --model NAME     whole tasks, really executed
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -42,21 +43,26 @@ _HF_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
 
 def parser() -> argparse.ArgumentParser:
     p = Parser("run_eval.py", __doc__)
-    p.add_argument("--suite", default="single", help="single, the main suite and default, or bench: 42 cases, silence "
-                                                     "as a right answer among them")
+    p.add_argument("--suite", default="single", help="single, the main suite and default; bench: 42 cases, silence "
+                                                     "as a right answer among them; chain: several steps, executed")
     p.add_argument("--backend", metavar="B", help="openai (any /v1/chat/completions), responses, anthropic, gemini or "
                                                   "baseline; default: openai with --base-url, else baseline")
     p.add_argument("--base-url", metavar="U", help="with or without /v1; default: the vendor's, for openai none")
     p.add_argument("--model", metavar="M", help="as the endpoint names it, or a baseline: bm25 (default), keyword, "
                                                 "majority, first_tool, constant, never_calls (default of bench), "
-                                                "asks_always, always_calls, first_step_only, oracle")
-    p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: prompt")
+                                                "asks_always, always_calls, first_step_only, oracle; chain has "
+                                                "its own: one_call_then_guess (default), planner, direct, looker, never_calls, "
+                                                "null_always, random_walker, prose_only, obeys_injection, "
+                                                "never_stops, copier, eager")
+    p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: "
+                                                             "prompt, chain: native")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
                                                                "object with model and other flags (base_url …)")
     p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
     p.add_argument("--set", dest="which", metavar="S",
-                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all")
+                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all; "
+                        "chain: full (default), core, control, reseed")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
     p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
@@ -71,7 +77,7 @@ def parser() -> argparse.ArgumentParser:
                    help="how long a request may be put off by rate limits; default: 3600")
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
-    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512")
+    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512, chain: 1024")
     p.add_argument("--max-result-chars", type=_whole(1), metavar="N",
                    help="chain: how much of a tool's result the model sees, for small contexts; default: 24000")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")

@@ -86,6 +86,11 @@ ENTRIES: list[tuple[str, dict[str, Any], list[str | None], str]] = [
     ("one entry without a list", {"role": "assistant", "tool_calls": entry("weather", BONN, "a")}, [OK], "one call"),
     ("arguments as an object", native({"id": "a", "function": {"name": "weather", "arguments": BONN}}), [OK],
      "as Ollama has them"),
+    ("the older spelling and blocks", {"role": "assistant", "content": "Hm", "output": [
+        tool_use("weather", BONN, id="b")], "function_call": {"name": "list_cities", "arguments": "{}"}}, [OK, OK],
+     "two shapes at once"),
+    ("a call without a function in a second list", {"role": "assistant", "content": [tool_use("weather", BONN, id="a")],
+                                                    "parts": [{"functionCall": [1]}]}, [OK], "would wait for a result"),
     ("blocks and entries", native(entry("weather", {"slug": "bonn"}, "a"),
                                   content=[{"type": "text", "text": "Hm"}, tool_use("weather", BONN, id="b")]),
      [OK, OK], "two shapes at once"),

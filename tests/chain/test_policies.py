@@ -285,6 +285,11 @@ def test_an_unknown_program_is_told_which_there_are(name: str, capsys: pytest.Ca
     assert f"suite chain has no program {name!r}; expected one of planner, direct, looker" in capsys.readouterr().err
 
 
+def test_the_help_names_every_program() -> None:
+    text = run_eval.parser().format_help()
+    assert all(name in text for name in PROGRAMS)
+
+
 def test_a_program_answers_no_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_eval.main(["--suite", "chain", "--model", "planner", "--ask", "Wie warm ist es in Bonn?"]) == 2
     assert "planner answers tasks, not questions" in capsys.readouterr().err
