@@ -50,10 +50,10 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--base-url", metavar="U", help="with or without /v1; default: the vendor's, for openai none")
     p.add_argument("--model", metavar="M", help="as the endpoint names it, or a baseline: bm25 (default), keyword, "
                                                 "majority, first_tool, constant, never_calls (default of bench), "
-                                                "asks_always, always_calls, first_step_only, oracle; chain has "
-                                                "its own: one_call_then_guess (default), planner, direct, looker, never_calls, "
-                                                "null_always, random_walker, prose_only, obeys_injection, "
-                                                "never_stops, copier, eager")
+                                                "asks_always, always_calls, first_step_only, oracle; chain has its "
+                                                "own: one_call_then_guess (default), planner, direct, looker, "
+                                                "never_calls, null_always, random_walker, prose_only, "
+                                                "obeys_injection, never_stops, copier, eager")
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: "
                                                              "prompt, chain: native")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
@@ -61,8 +61,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
     p.add_argument("--set", dest="which", metavar="S",
-                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, all; "
-                        "chain: full (default), core, control, reseed")
+                   help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, "
+                        "all; chain: full (default), core, control, reseed")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
     p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "

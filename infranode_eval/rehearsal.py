@@ -118,8 +118,8 @@ def _forecast_lines(rehearsal: Rehearsal, forecast: Forecast) -> Iterator[str]:
     """Plays of several requests: what they take if they follow the golds."""
     suite = rehearsal.ready.plan.suite
     yield f"requests       {forecast.requests:>12,}   if each follows its gold; detours need more"
-    yield (f"input tokens   {forecast.input_tokens:>12,}   an estimate (measure.py --suite {suite} --tokenizer counts) "
-           f"and {forecast.cached:,} of them repeat the request before")
+    yield f"input tokens   {forecast.input_tokens:>12,}   an estimate (measure.py --suite {suite} --tokenizer counts)"
+    yield f"of them        {forecast.cached:>12,}   repeat the request before, which a cache of prompts makes cheaper"
     yield f"output tokens  {forecast.output_tokens:>12,}   for the golds; at most {forecast.most_output:,}"
     yield f"context        {forecast.context:>12,}   tokens that the model must hold, longest request and reply"
     if (price := rehearsal.price) is not None:

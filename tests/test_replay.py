@@ -1,4 +1,4 @@
-"""A play of several requests: each answer is stored the moment it comes, and a resumed play sends none of them again."""
+"""A play of several requests: each answer is stored as it comes, and a resumed play sends none of them again."""
 
 from __future__ import annotations
 
@@ -120,7 +120,8 @@ def test_equal_requests_get_their_answers_in_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("entry", [
-    Entry("t", 1, "k", Answer({"content": "x"}, "stop"), 2, 3), Entry("t", 2, "GET /cities", None, 0, None, [200, "{}"]),
+    Entry("t", 1, "k", Answer({"content": "x"}, "stop"), 2, 3),
+    Entry("t", 2, "GET /cities", None, 0, None, [200, "{}"]),
     Entry("t", 1, "k", Answer({"content": "x"}, "stop"), 2)])
 def test_every_kind_of_line_is_read_as_it_was_written(tmp_path: Path, entry: Entry) -> None:
     journal = Journal.open(tmp_path / "j.jsonl", {})

@@ -1,4 +1,4 @@
-"""run_eval.py --suite chain: the loop behind every vendor's API, killed and taken up again, with its costs said before."""
+"""run_eval.py --suite chain: the loop behind every vendor's API, killed and taken up again, its costs said before."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.chain_oracle import answer_of, golden, results_in
-from tests.stub_endpoint import VENDORS, React, StubEndpoint, completion, vendor_body
 
 import measure
 import run_eval
 from infranode_eval.chain.tasks import shipped_path
+from tests.chain_oracle import answer_of, golden, results_in
+from tests.stub_endpoint import VENDORS, React, StubEndpoint, completion, vendor_body
 
 ROOT = Path(__file__).resolve().parent.parent
 ROWS = [json.loads(line) for line in shipped_path().read_text("utf-8").splitlines()]
@@ -53,8 +53,7 @@ def without_times(value: Any) -> Any:
     return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
-# --- the loop -----------------------------------------------------------------------------------------------------------
-
+# --- the loop -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_every_vendor_gets_its_results_and_the_golds_succeed(vendor: str) -> None:
     with StubEndpoint(golden(FEW, vendor)) as endpoint:
@@ -107,8 +106,7 @@ def test_a_failed_request_scores_nothing_and_loses_nothing() -> None:
     assert before == 2 and result()["rows"][0]["task_success"] is True
 
 
-# --- killed and taken up again ------------------------------------------------------------------------------------------
-
+# --- killed and taken up again --------------------------------------------------------------------------------------
 REQUESTS = sum(len(row["plan"]) + 1 for row in TWO_STEPS)
 
 
@@ -169,8 +167,7 @@ def test_the_file_holds_each_result_once_and_can_be_judged_again() -> None:
     assert found["settings"]["max_result_chars"] == 24_000
 
 
-# --- what it takes ------------------------------------------------------------------------------------------------------
-
+# --- what it takes --------------------------------------------------------------------------------------------------
 def test_the_cost_of_every_turn_is_said_before_it_is_spent(capsys: pytest.CaptureFixture[str]) -> None:
     with StubEndpoint(golden(FEW)) as endpoint:
         assert run_eval.main([*flags(endpoint.url, FEW), "--dry-run", "--price-in", "1", "--price-out", "2"]) == 0

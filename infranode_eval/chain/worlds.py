@@ -161,8 +161,8 @@ def open_world(value: Mapping[str, Any], transport: Transport | None = None,
                rps: float | None = 1.0) -> World:
     """The world that {"kind", "name", "sha256"} names; one per process, as long as no transport is given.
 
-    transport, rps: for `live` (requests a second, None = no pace; a row's own "rps" goes before). Raise DataError for a kind that is unknown, and,
-    with both hashes, for a world that is not the one whose sha256 is given.
+    transport, rps: for `live` (requests a second, None = no pace; a row's own "rps" goes before). Raise DataError for a
+    kind that is unknown, and, with both hashes, for a world that is not the one whose sha256 is given.
     """
     kind, name = (value.get("kind"), value.get("name")) if isinstance(value, Mapping) else (None, None)
     if kind not in KINDS or not isinstance(name, str) or not name:
