@@ -18,6 +18,7 @@ from typing import Any
 
 from infranode_eval.db_routing.rows import MOST_ROWS, Rows, SqlError
 from infranode_eval.db_routing.sql_errors import folded_name, is_broken, rebuilt, refusal, timeout
+from infranode_eval.db_routing.statement import statements
 from infranode_eval.db_routing.worker_process import WorkerDiedError, WorkerProcess
 from lm_eval_task.errors import DataError, UsageError, WorldNotReadyError
 
@@ -90,8 +91,8 @@ class Executor:
         if refused is not None:
             return refused
         limit_s = self._limit_s if limit_s is None else limit_s
-        request = {"path": str(self._paths[database]), "sql": sql, "most_rows": most_rows, "whole": whole,
-                   "limit_s": limit_s - min(0.05, limit_s / 10)}   # ends by itself a little before it is killed
+        request = {"path": str(self._paths[database]), "sql": statements(str(sql))[0], "most_rows": most_rows,
+                   "whole": whole, "limit_s": limit_s - min(0.05, limit_s / 10)}   # ends by itself before it is killed
         begin = time.monotonic()
         seat = self._free.get()
         try:

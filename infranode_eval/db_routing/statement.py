@@ -21,6 +21,9 @@ _BEFORE_VALUES = frozenset((
     "select", "distinct", "all", "where", "and", "or", "not", "in", "like", "glob", "between", "when", "then", "else",
     "case", "by", "having", "on", "is", "escape", "limit", "offset", "values"))
 
+_DATES = frozenset(("date", "time", "datetime", "julianday", "strftime"))
+_LATER = "'+35000000 seconds'"      # another year, month, day of the week, hour, minute and second
+
 
 def statements(sql: str) -> tuple[str, ...]:
     """The statements of a text, without the semicolons; what is blank or a comment is none."""
@@ -64,6 +67,26 @@ def quoted_values(sql: str) -> tuple[str, ...]:
             elsewhere.add(name.lower())
         value_next = text.lower() in _BEFORE_VALUES if kind == "word" else kind == "sign" and text not in (")", ".")
     return tuple(name for name in dict.fromkeys(found) if name.lower() not in elsewhere)
+
+
+def in_another_year(sql: str) -> str:
+    """The query as it would be asked 405 days later, at another time of the day: every 'now' of a date function moves.
+
+    A query without a clock stays as it is.
+    """
+    parts, calls, before, done = [], [], "", 0
+    for kind, text, position in _tokens(sql):
+        if calls and calls[-1] in _DATES:
+            is_now = kind == "text" and text.lower() == "'now'"
+            if is_now or (text, before) == (")", "("):      # date() is date('now')
+                parts += [sql[done:position], f"'now', {_LATER}"]
+                done = position + (len(text) if is_now else 0)
+        if text == "(":
+            calls.append(before)
+        elif text == ")" and calls:
+            calls.pop()
+        before = text.lower()
+    return "".join((*parts, sql[done:]))
 
 
 def _tokens(sql: str) -> Iterator[tuple[str, str, int]]:

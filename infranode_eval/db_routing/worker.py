@@ -86,7 +86,7 @@ def _run(request: dict[str, Any], can_limit: bool) -> dict[str, Any]:
     try:
         connection.text_factory = _text if whole else _short_text
         cursor = connection.execute(sql)
-        columns = [name for name, *_ in cursor.description]
+        columns = [name for name, *_ in cursor.description or ()]
         read = _whole_rows if whole else _shown_rows
         answer = {"columns": columns, **read(cursor, request["most_rows"])}
     finally:
