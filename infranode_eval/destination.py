@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.journal import Entry, journal_path, read_journal, stored_answers
+from infranode_eval.providers.protocol import Answer
 from infranode_eval.results import Description, check_writable, entries_of, read_result
 from lm_eval_task.errors import UsageError
 
@@ -32,8 +33,14 @@ class Claim:
         return journal_path(self.out)
 
 
-def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool) -> Claim:
+Told = Callable[[Mapping[str, Any]], Sequence[Answer]]      # a row that stands for several requests → its answers
+
+
+def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool,
+          told: Callable[[Path, Mapping[str, Any]], Told] | None = None) -> Claim:
     """Raise Taken if a run stands there that the flags do not allow to continue or to replace.
+
+    told: for a results file, how the answers of its rows are found, where a row stands for several requests.
 
     A place that cannot be written: UsageError. A file that is no results file is never replaced, whatever the flags:
     DataError.
@@ -52,7 +59,7 @@ def claim(out: Path, description: Description, *, deterministic: bool, resume: b
         present = [str(path) for path in (out, journal) if path.exists()]
         raise Taken(f"{' and '.join(present)} exist{'s' if len(present) == 1 else ''}; --resume continues {out}, "
                     f"--force starts it anew (and {journal})")
-    return _resumed(out, journal, description, force)
+    return _resumed(out, journal, description, force, told)
 
 
 def _check_own(out: Path, old: Description | None, description: Description) -> None:
@@ -81,7 +88,8 @@ def _another_run(out: Path, differing: Iterable[str]) -> Taken:
                  f"replace it (and {journal_path(out)})")
 
 
-def _resumed(out: Path, journal: Path, description: Description, force: bool) -> Claim:
+def _resumed(out: Path, journal: Path, description: Description, force: bool,
+             told: Callable[[Path, Mapping[str, Any]], Told] | None) -> Claim:
     """The answers of journal and results file, each once; refuse if they answer another question."""
     entries: list[Entry] = []
     differing: set[str] = set()
@@ -92,7 +100,8 @@ def _resumed(out: Path, journal: Path, description: Description, force: bool) ->
         result = read_result(out)
         differing |= _differences(Description.of_result(result).identity(), description)
         known = {(e.task_id, e.repeat, e.key) for e in entries}
-        entries += [e for e in entries_of(result) if (e.task_id, e.repeat, e.key) not in known]
+        found = entries_of(result, told(out, result) if told else None)
+        entries += [e for e in found if (e.task_id, e.repeat, e.key) not in known]
     if differing and not force:
         names = ", ".join(sorted(differing))
         raise Taken(f"{out} holds another run ({names}) and cannot be resumed: {names} differ"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from infranode_eval.budget import Forecast, Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
 from infranode_eval.destination import Claim, Taken, claim
 from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
-from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared
+from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared, told_by
 from infranode_eval.suites import MAIN
 from infranode_eval.tokens import ESTIMATE
 from lm_eval_task.dataset import retired_in
@@ -61,7 +61,7 @@ def rehearse(plan: Plan, price_in: float | None = None, price_out: float | None 
     taken = None
     try:
         claimed = claim(ready.out, ready.description, deterministic=ready.provider.deterministic, resume=plan.resume,
-                        force=plan.force)
+                        force=plan.force, told=told_by(ready.suite))
     except Taken as error:
         claimed, taken = Claim(ready.out, {}), str(error)
     chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.beside import Hashed, transcripts_path
 from infranode_eval.journal import Entry
 from infranode_eval.providers.adaptation import PARALLEL_LEFT_OUT, RULES, TEMPERATURE
 from infranode_eval.providers.protocol import Answer, Sampling
@@ -174,12 +175,13 @@ class Fold:
     """Takes the tasks of a run as they end, keeps their rows on a shelf, and makes the results file of them.
 
     deterministic: no times, no totals, so that the same run gives the same bytes. numbers: the suite's metrics;
-    headline: which of them lead, if any do.
+    headline: which of them lead, if any do. beside: transcripts go into a file of their own, not into the rows.
     """
 
     def __init__(self, description: Description, sampling: Sampling, deterministic: bool, shelf: Shelf,
                  numbers: Callable[[Pairs], Metrics] = _by_category,
-                 headline: Callable[[Metrics], Metrics | None] = lambda metrics: None) -> None:
+                 headline: Callable[[Metrics], Metrics | None] = lambda metrics: None, beside: bool = False) -> None:
+        self._beside = beside
         self._description, self._sampling, self._deterministic = description, sampling, deterministic
         self._shelf, self._numbers, self._headline = shelf, numbers, headline
         self._lock = threading.Lock()
@@ -194,7 +196,10 @@ class Fold:
         """Safe to call from many threads."""
         row = row_of(played, self._deterministic)
         row |= _parallel_obeyed(row, self._description.settings)
+        aside = row.pop("transcript", None) if self._beside else None
         place = self._shelf.put(_line(row))
+        told = None if aside is None else self._shelf.put(_line(
+            {"task_id": row["task_id"], "repeat": row["repeat"], **aside}))
         cut, reasoned = _cut(played.score, row), _reasoned(row)
         light = played.score.light()
         verdict = (light.outcome, light.sub, *(getattr(light, name, None) for name in MATCHES))
@@ -204,7 +209,7 @@ class Fold:
             self._deviations.update(row.get("deviations", ()))
             self._cut += cut
             self._any_reasoned |= reasoned
-            return Kept(place, played.task, light if light.details else self._scores.setdefault(verdict, light))
+            return Kept(place, played.task, light if light.details else self._scores.setdefault(verdict, light), told)
 
     def _keep_bodies(self, played: Played) -> None:
         """Each result of a tool once, under its sha256, however many plays received it."""
@@ -242,6 +247,8 @@ class Fold:
             "metrics": metrics, "answered": dict.fromkeys(metrics) | dict(self._numbers(answered)), **totals,
             **({"notes": notes} if notes else {}),
             **({"bodies": ShelvedTexts(self._shelf, self._bodies)} if self._bodies else {}),
+            **({"transcripts": ShelvedRows(self._shelf, [one.transcript for one in kept if one.transcript is not None])}
+               if self._beside else {}),
             "rows": ShelvedRows(self._shelf, [one.place for one in kept])}
 
 
@@ -333,11 +340,20 @@ def write_result(path: Path, result: Mapping[str, Any], advice: str = "choose an
 
     Raise UsageError, which ends in the advice, if that is refused.
     """
+    if isinstance(result.get("transcripts"), ShelvedRows):
+        lines = Hashed(result["transcripts"].lines())
+        beside = transcripts_path(path)
+        _replace(beside, lines, advice)
+        result = {**result, "transcripts": {"file": beside.name, "sha256": lines.sha256, "n": lines.count}}
+    _replace(path, _pieces(result), advice)
+
+
+def _replace(path: Path, pieces: Iterable[bytes], advice: str) -> None:
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as file:
-            file.writelines(_pieces(result))
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
@@ -377,15 +393,19 @@ def read_result(path: Path) -> dict[str, Any]:
     return result
 
 
-def entries_of(result: Mapping[str, Any]) -> list[Entry]:
-    """The answers of the scored rows, as a journal would hold them; rows that do not know their requests give none."""
+def entries_of(result: Mapping[str, Any], told: Callable[[Mapping[str, Any]], Sequence[Answer]] | None = None,
+               ) -> list[Entry]:
+    """The answers of the scored rows, as a journal would hold them; rows that do not know their requests give none.
+
+    told: the answers of a row that stands for several requests, in order; None where a row is one request.
+    """
     entries: list[Entry] = []
     for row in result["rows"]:
         keys = row.get("keys", ())
         if row["outcome"] in FAILURES or not keys:
             continue
-        if "transcript" in row:
-            answers = [Answer.from_json({**turn, "message": turn["reply"]}) for turn in row["transcript"]["turns"]]
+        if told is not None:
+            answers = told(row)
             entries += [Entry(row["task_id"], row["repeat"], key, answer, row["attempts"] if seq == 0 else 0, seq)
                         for seq, (key, answer) in enumerate(zip(keys, answers, strict=True))]
         elif len(keys) == 1:

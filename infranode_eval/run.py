@@ -10,7 +10,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from infranode_eval.arms import SEED, arm_named, offering_of
-from infranode_eval.destination import Claim, claim
+from infranode_eval.beside import read_transcripts
+from infranode_eval.destination import Claim, Told, claim
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.masking import MASK, Mask
@@ -171,12 +172,13 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     ready = prepared(plan)
     plan, suite, setup, provider = ready.plan, ready.suite, ready.setup, ready.provider
     description, out = ready.description, ready.out
-    claimed = claim(out, description, deterministic=provider.deterministic, resume=plan.resume, force=plan.force)
+    claimed = claim(out, description, deterministic=provider.deterministic, resume=plan.resume, force=plan.force,
+                    told=told_by(suite))
     if claimed.forced:
         description = replace(description, settings={**description.settings, "forced": list(claimed.forced)})
     chosen, repeats = chosen_tasks(ready.tasks, plan, claimed)
     fold = Fold(description, setup.sampling, provider.deterministic, Shelf(out.parent), suite.aggregate,
-                lambda metrics: suite.headline(metrics, plan.strict))
+                lambda metrics: suite.headline(metrics, plan.strict), suite.TRANSCRIPTS_BESIDE)
     if provider.deterministic:
         runner = Runner(suite, setup, provider, plan.limits, keep=fold.keep)
         result = fold.result(runner.run(chosen, repeats, show), runner.stop_reason)
@@ -199,6 +201,20 @@ def execute(plan: Plan, show: Callable[[Progress], None] | None = None) -> tuple
     finally:
         journal.close()
     return out, result
+
+
+def told_by(suite: Suite) -> Callable[[Path, Mapping[str, Any]], Told] | None:
+    """How the answers of a stored row are found, where a play is several requests; None where it is one."""
+    if not suite.REPLAYS:
+        return None
+
+    def of_result(out: Path, result: Mapping[str, Any]) -> Told:
+        if not suite.TRANSCRIPTS_BESIDE:
+            return lambda row: suite.answers_of(row["transcript"])
+        found = read_transcripts(out, result["transcripts"])
+        return lambda row: suite.answers_of(found[row["task_id"], row["repeat"]])
+
+    return of_result
 
 
 def tariff_of(plan: Plan) -> Tariff | None:

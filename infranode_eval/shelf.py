@@ -16,11 +16,15 @@ IN_MEMORY = 8 << 20     # bytes
 
 
 class Kept(NamedTuple):
-    """What stays of a row in memory. place: where its line begins; score: without its calls and reasons."""
+    """What stays of a row in memory. place: where its line begins; score: without its calls and reasons.
+
+    transcript: where that of the play begins, if it goes into a file of its own.
+    """
 
     place: int
     task: Task
     score: Score
+    transcript: int | None = None
 
 
 class Shelf:

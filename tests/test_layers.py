@@ -154,6 +154,7 @@ THIRD_PARTY = {
     "jinja2": (("infranode_eval.reports.page",), "lays out the page"),
     "markupsafe": (("infranode_eval.reports.page", "infranode_eval.reports.words"), "comes with jinja2 and escapes"),
     "matplotlib": (("infranode_eval.reports.plots",), "draws pictures"),
+    "sklearn": (("infranode_eval.db_routing.hardness",), "finds the neighbours of questions when a panel is built"),
     "inspect_ai": (("infranode_eval.data.exports", "infranode_eval.inspect_bridge", "infranode_eval.inspection",
                     "infranode_eval.reports.inspect_logs"), "runs tasks with its models, shows what was said"),
     "anyio": (("infranode_eval.inspect_bridge", "infranode_eval.inspection"), "comes with inspect_ai, runs threads"),

@@ -151,6 +151,7 @@ class Suite(Protocol):
     STARTER: str | None     # what --init writes: a folder of the package's data
     OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings
     REPLAYS: bool           # a play is several requests: stored answers are given in order, each to its own request
+    TRANSCRIPTS_BESIDE: bool     # transcripts go into a file beside the results, not into the rows
 
     def read_tools(self, path: str | Path | None) -> Toolset:
         """The tools of a file, without a path the suite's own. Raise DataError."""
@@ -170,6 +171,10 @@ class Suite(Protocol):
 
     def play(self, task: Task, provider: Provider, setup: Setup) -> Transcript:
         """Ask until the task is over. The same replies give the same requests. Lets ProviderError through."""
+        ...
+
+    def answers_of(self, transcript: Mapping[str, Any]) -> Sequence[Answer]:
+        """The answers of a stored transcript, in the order in which they came; only where REPLAYS."""
         ...
 
     def score(self, task: Task, transcript: Transcript, setup: Setup) -> Score:

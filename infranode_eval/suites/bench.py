@@ -31,7 +31,7 @@ BASELINE = "never_calls"
 PROGRAMS = NOTHING
 TAKES_ARMS = False
 STARTER = "starter"
-REPLAYS = False
+REPLAYS = TRANSCRIPTS_BESIDE = False
 OWN_FLAGS = ()
 play = play_once
 failure = failure_of

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
-from infranode_eval.chain.course import Course
+from infranode_eval.chain.course import Course, answers_of
 from infranode_eval.chain.live import NotedWorld, StrictWorld, expectation_now
 from infranode_eval.chain.metrics import metrics_of
 from infranode_eval.chain.opening import Opening
@@ -39,10 +39,11 @@ BASELINE = "one_call_then_guess"
 TAKES_ARMS = False
 STARTER = None
 REPLAYS = True
+TRANSCRIPTS_BESIDE = False
 OWN_FLAGS = ("max_result_chars",)
 read_tools = toolbox.read_tools
 failure = failure_of
-__all__ = ["PROGRAMS", "SETS", "failure", "read_tools"]
+__all__ = ["PROGRAMS", "SETS", "answers_of", "failure", "read_tools"]
 
 
 @cache

@@ -24,7 +24,7 @@ BASELINE = "bm25"
 PROGRAMS = NOTHING
 TAKES_ARMS = True
 STARTER = None
-REPLAYS = False
+REPLAYS = TRANSCRIPTS_BESIDE = False
 OWN_FLAGS = ()
 play = play_once
 failure = failure_of
