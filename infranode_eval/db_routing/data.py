@@ -18,7 +18,7 @@ from lm_eval_task.errors import DataError
 from lm_eval_task.records import canonical_json
 
 Maker = Callable[[Draw, Made], Iterable[Row]]
-Rows = dict[str, list[tuple[Any, ...]]]     # table → rows in the order of its columns
+TableRows = dict[str, list[tuple[Any, ...]]]    # table → rows in the order of its columns
 CACHE = "INFRANODE_EVAL_CACHE"              # environment variable: a folder instead of the user's cache
 
 
@@ -27,7 +27,7 @@ def shipped_makers(database: str) -> Mapping[str, Maker]:
     return vars(import_module(f"infranode_eval.db_routing.makers.{database}"))
 
 
-def make_rows(schema: Schema, makers: Mapping[str, Maker], seed: int) -> Rows:
+def make_rows(schema: Schema, makers: Mapping[str, Maker], seed: int) -> TableRows:
     """The rows of every table. Raise DataError for a table without a maker and for a row that breaks the schema."""
     made: dict[str, list[Row]] = {}
     for table in schema.tables:
@@ -59,7 +59,7 @@ def _check_rows(database: str, table: Table, made: Made) -> None:
     rows[:] = [{name: row[name] for name in names} for row in rows]
 
 
-def fill(connection: sqlite3.Connection, schema: Schema, rows: Rows, *, reverse: bool = False) -> None:
+def fill(connection: sqlite3.Connection, schema: Schema, rows: TableRows, *, reverse: bool = False) -> None:
     """Create and fill all tables; reverse: rows in the opposite order."""
     with connection:
         for table in schema.tables:
@@ -86,22 +86,22 @@ def cache_folder() -> Path:
     return Path(own) if own else Path(shared or Path.home() / ".cache") / "infranode-tool-eval" / "db_routing"
 
 
-def database_file(schema: Schema, digest: str, rows: Callable[[], Rows], folder: Path) -> Path:
+def database_file(schema: Schema, digest: str, rows: Callable[[], TableRows], folder: Path) -> Path:
     """The SQLite file with this content, built if the folder lacks it.
 
     Raise DataError, naming expected and found digest and the file, if its content is another.
     """
     path = folder / f"{schema.database}-{digest[:16]}.sqlite"
     if not path.exists():
-        _build(path, schema, rows())
+        write_database(path, schema, rows())
     found = file_digest(path)
     if found != digest:
         raise DataError(f"the content has sha256 {found}, expected {digest}; delete the file to build it anew", path)
     return path
 
 
-def _build(path: Path, schema: Schema, rows: Rows) -> None:
-    """Write beside it first, so that nobody sees half a file."""
+def write_database(path: Path, schema: Schema, rows: TableRows) -> None:
+    """Written beside it first, so that nobody sees half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_suffix(f".{os.getpid()}.part")
     half.unlink(missing_ok=True)
@@ -123,7 +123,7 @@ def row_count(rows: Mapping[str, Sequence[Any]]) -> int:
     return sum(map(len, rows.values()))
 
 
-def in_memory(schema: Schema, rows: Rows, *, reverse: bool = False) -> sqlite3.Connection:
+def in_memory(schema: Schema, rows: TableRows, *, reverse: bool = False) -> sqlite3.Connection:
     """The database as a connection of its own, in autocommit."""
     connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     connection.execute("BEGIN")

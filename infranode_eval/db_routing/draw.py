@@ -1,13 +1,13 @@
 """Seeded draws for the rows of the panel: the same on every Python and every system.
 
 Only `random()` of the standard generator is used, and only + - * /: its other methods may change between versions, and
-functions such as exp or cos differ in their last bit between systems.
+functions such as exp or cos differ in their last bit between systems; no `sum` of floats, for that changed in 3.12.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cache
 from typing import Any, TypeVar
@@ -54,7 +54,7 @@ class Draw:
 
     def weighted(self, weights: Mapping[T, float]) -> T:
         """A key, as often as its weight says."""
-        left = self._random() * sum(weights.values())
+        left = self._random() * _total(weights.values())
         for value, weight in weights.items():
             left -= weight
             if left < 0:
@@ -63,7 +63,7 @@ class Draw:
 
     def around(self, mean: float, spread: float, digits: int = 2) -> float:
         """Bell-shaped around the mean, at most six spreads off, rounded."""
-        bell = sum(self._random() for _ in range(_BELL)) - _BELL / 2
+        bell = _total(self._random() for _ in range(_BELL)) - _BELL / 2
         return round(mean + spread * bell, digits)
 
     def day(self, first: str, last: str, months: Mapping[int, float] | None = None) -> str:
@@ -85,9 +85,22 @@ class Draw:
         return f"{self.skewed(names('first_names'))} {self.skewed(names('last_names'))}"
 
 
+def _total(values: Iterable[float]) -> float:
+    """Added one after the other: `sum` of floats gives another last bit from Python 3.12 on."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 def later(day: str, days: int) -> str:
     """The ISO day so many days later."""
     return (date.fromisoformat(day) + timedelta(days=days)).isoformat()
+
+
+def until(day: str, last: str) -> str | None:
+    """The day unless it comes after the last one: what has not happened yet is NULL."""
+    return day if day <= last else None
 
 
 def weekday(day: str) -> int:

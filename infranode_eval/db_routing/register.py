@@ -16,7 +16,7 @@ from infranode_eval.db_routing.folding import phrase, words
 from infranode_eval.db_routing.textfiles import read_json
 from lm_eval_task.errors import DataError
 
-LEAST_WHOLE, LEAST_START, LEAST_INSIDE = 3, 4, 5      # letters of a cue: as a whole word, at its start, inside it
+LEAST_WHOLE, LEAST_START, LEAST_INSIDE = 2, 4, 5      # letters of a cue: as a whole word, at its start, inside it
 _ENDINGS = ("", "e", "n", "s", "en", "er", "es")
 
 
