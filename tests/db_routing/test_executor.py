@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -176,7 +177,8 @@ def test_an_unknown_database_is_an_error_of_the_caller(executor: Executor) -> No
 
 
 def test_a_worker_that_does_not_start_is_no_error_of_the_model(files: dict[str, Path]) -> None:
-    for python, complaint in (("/gibt/es/nicht", "can be started"), ("/bin/false", "does not start: exit status 1")):
+    false = shutil.which("false") or "false"
+    for python, complaint in (("/gibt/es/nicht", "can be started"), (false, "does not start: exit status 1")):
         with Executor(files, 1, python=python) as executor, pytest.raises(WorldNotReadyError, match=complaint):
             executor.run("onlineshop", "SELECT 1")
 
