@@ -51,8 +51,10 @@ _PRICES = {"Diesel": 1.58, "Super": 1.69, "Super Plus": 1.79, "Autogas": 1.04, "
 _SEASON = {1: 0.02, 2: 0.05, 3: 0.06, 4: 0.08, 5: 0.03, 6: 0.0, 7: -0.01, 8: -0.03, 9: -0.08, 10: -0.04, 11: -0.02}
 _LITRES = {"Lkw": (150, 460), "Transporter": (32, 74), "Kombi": (28, 58), "Kleinwagen": (18, 41), "Limousine": (26, 62)}
 _DAILY_KM = {"Lkw": 260, "Transporter": 105, "Kombi": 88, "Kleinwagen": 62, "Limousine": 140}
-_LIMITS = {"Lkw": (800, 1000, 1500), "Transporter": (150, 200, 200), "Kombi": (100, 120, 150), "Kleinwagen": (80, 100),
-           "Limousine": (120, 150)}
+_LIMITS = {
+    "Lkw": (500, 800, 1000), "Transporter": (120, 150, 200), "Kombi": (80, 100, 120), "Kleinwagen": (60, 80, 100),
+    "Limousine": (100, 120),
+}
 _REASONS = {"Verlust": 41, "Diebstahl": 13, "Fahrzeug verkauft": 24, "Missbrauch": 9, "Zahlungsverzug": 13}
 _PLACES = ("Nordring", "Südtor", "Hafenstraße", "Am Ufer", "Gewerbepark", "Westkehre",
            "Alte Ziegelei", "Bahnhofsallee")
