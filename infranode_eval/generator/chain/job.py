@@ -76,8 +76,9 @@ def _build(chosen: argparse.Namespace, path: Path, progress: Callable[[str], Non
         drawn = drawn.joined(draw(templates, Builder(second, tools), "reseed", f"-{SECOND_SEED}"))
     _check_short(drawn, world, progress)
     check_rows(drawn.rows)
-    for task_id, refusals in drawn.redrawn.items():
-        progress(f"redrawn {task_id}: " + "; ".join(f"{one.candidate}: {one.reason}" for one in refusals))
+    if drawn.redrawn:
+        progress(f"{len(drawn.redrawn)} tasks were redrawn, as their first candidates are not fair in this world; "
+                 f"{output.meta_path(path).name} names each with its reason")
     output.write_texts({path: lines_of(drawn.rows), output.meta_path(path): output.meta_text(meta_of(drawn, tools))})
     total = ", ".join(f"{name} {row['all']}" for name, row in holdings.counts(drawn.rows).items())
     print(f"{path}: {len(drawn.rows)} tasks ({total}), world {world.kind} {world.name}, {len(drawn.redrawn)} redrawn")
