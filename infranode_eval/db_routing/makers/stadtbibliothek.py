@@ -12,11 +12,12 @@ BRANCHES = (    # name, since, metres of shelf, seats, open hours a week, machin
     ("Lindenau", 1981, 1320, 36, 30, 2), ("Neustadt", 2011, 1180, 42, 32, 3), ("Mühlberg", 1979, 860, 22, 24, 1),
     ("Hafen", 2016, 740, 30, 28, 1), ("Bergheide", 1992, 520, 14, 18, 0), ("Bücherbus", 1987, 130, None, 21, 0))
 TITLES, COPIES, READERS, LOANS, HOLDS, EVENTS = 380, 880, 430, 1650, 420, 230
+WRITERS, ABROAD_WRITERS = 70, 6     # in German; in each other language
 
 KINDS = {"Roman": 27, "Sachbuch": 21, "Bilderbuch": 13, "Hörbuch": 10, "Comic": 9, "Film": 8, "Jugendbuch": 7,
          "Brettspiel": 5}
 PAGES = {"Roman": (352, 90), "Sachbuch": (228, 60), "Bilderbuch": (32, 6), "Comic": (88, 25), "Jugendbuch": (264, 60)}
-AGES = {"Bilderbuch": (3, 4, 5), "Jugendbuch": (12, 14), "Brettspiel": (8, 10, 6, 12), "Comic": (8, 12)}
+AGES = {"Bilderbuch": (3, 4, 5), "Jugendbuch": (12, 14, 10), "Brettspiel": (8, 10, 6, 12), "Comic": (8, 12, 10)}
 SHELVES = {"Roman": "Belletristik", "Sachbuch": "Sachgebiete", "Bilderbuch": "Kinderbereich", "Hörbuch": "Hörbar",
            "Comic": "Comicecke", "Film": "Hörbar", "Jugendbuch": "Kinderbereich", "Brettspiel": "Spielezimmer"}
 PREFIXES = {"Roman": "R", "Sachbuch": "S", "Bilderbuch": "B", "Hörbuch": "H", "Comic": "C", "Film": "F",
@@ -60,7 +61,8 @@ CARDS = {"Kind": {"Kinderausweis": 8, "Familienausweis": 2},
 BLOCKS = {"Verlust": 45, "offene Gebühren": 35, "Missbrauch": 8, "verzogen": 12}
 LOAN_DAYS = {"Film": 14, "Brettspiel": 14, "Comic": 14}      # everything else: LONG_LOAN
 LONG_LOAN = 28
-LONGEST = 160                                                # four times LONG_LOAN, and as late as anybody comes
+LATEST = 60
+LONGEST = 4 * LONG_LOAN + LATEST
 CLOSED = ("01-01", "05-01", "10-03", "12-24", "12-25", "12-26", "12-31")
 SEASON = {1: 1.3, 2: 1.2, 6: 0.8, 7: 1.4, 8: 0.7, 11: 1.2, 12: 1.1}
 WISHES = {"Vorlesestunde": 32, "Bilderbuchkino": 18, "Autorenlesung": 15, "Lesekreis": 14, "Spielenachmittag": 12,
@@ -68,19 +70,19 @@ WISHES = {"Vorlesestunde": 32, "Bilderbuchkino": 18, "Autorenlesung": 15, "Lesek
 STARTING = {"Vorlesestunde": ("15:30", "16:00"), "Bilderbuchkino": ("10:00", "16:30"),
             "Autorenlesung": ("19:30", "20:00"), "Lesekreis": ("18:00", "18:30"),
             "Spielenachmittag": ("15:00", "14:30"), "Schreibwerkstatt": ("17:00", "10:30")}
-GUESTS = {"Vorlesestunde": (17, 5), "Bilderbuchkino": (24, 6), "Autorenlesung": (46, 16), "Lesekreis": (11, 3),
-          "Spielenachmittag": (19, 5), "Schreibwerkstatt": (9, 2)}
+GUESTS = {"Vorlesestunde": (17, 5), "Bilderbuchkino": (27, 6), "Autorenlesung": (46, 16), "Lesekreis": (11, 3),
+          "Spielenachmittag": (19, 5), "Schreibwerkstatt": (10, 2)}
 PLACES = {"Autorenlesung": 80, "Bilderbuchkino": 35, "Schreibwerkstatt": 12}
 
 
 def zweig_stamm(draw: Draw, made: Made) -> Iterator[Row]:
-    names = ("haus_name", "seit_jahr", "regal_meter", "platz_zahl", "offen_std", "automat_zahl")
+    names = ("haus_name", "seit_jahr", "regal_laenge_m", "platz_zahl", "offen_std", "automat_zahl")
     for number, branch in enumerate(BRANCHES, 1):
         yield {"id": number, **dict(zip(names, branch, strict=True))}
 
 
 def titel_stamm(draw: Draw, made: Made) -> Iterator[Row]:
-    authors, taken = _persons(draw, 105), set[str]()
+    authors, taken = _authors(draw), set[str]()
     for number in range(1, TITLES + 1):
         kind = draw.weighted(KINDS)
         language = _language(draw, kind)
@@ -89,8 +91,15 @@ def titel_stamm(draw: Draw, made: Made) -> Iterator[Row]:
         yield {"id": number, "titel_name": name, "medien_art": kind, "titel_sprache": language,
                "ersch_jahr": 2025 - draw.skewed(range(32)), "seiten_zahl": _pages(draw, kind),
                "alter_ab": draw.skewed(AGES[kind]) if kind in AGES else None,
-               "autor_name": None if kind in ("Film", "Brettspiel") else draw.skewed(authors),
+               "autor_name": None if kind in ("Film", "Brettspiel") else draw.skewed(authors[language]),
                "verlags_name": draw.skewed(PUBLISHERS)}
+
+
+def _authors(draw: Draw) -> Mapping[str, Sequence[str]]:
+    """Who writes in which language; nobody in two of them."""
+    persons = _persons(draw, WRITERS + ABROAD_WRITERS * len(FOREIGN))
+    abroad = {language: persons[ABROAD_WRITERS * place:][:ABROAD_WRITERS] for place, language in enumerate(FOREIGN)}
+    return {"Deutsch": persons[-WRITERS:], **abroad}
 
 
 def _persons(draw: Draw, number: int) -> list[str]:
@@ -196,7 +205,7 @@ def _reader(draw: Draw, readers: Sequence[Row], day: str) -> Row:
 def _copy(draw: Draw, copies: Sequence[Row], free: Mapping[int, str], day: str) -> Row:
     """A copy that stands on the shelf on that day and is not sorted out before it comes back."""
     while True:
-        copy = draw.skewed(copies)
+        copy = draw.skewed(copies, 3)
         if free[copy["id"]] <= day and later(day, LONGEST) < (copy["aussond_tag"] or "9999"):
             return copy
 
@@ -205,18 +214,18 @@ def _loan(draw: Draw, day: str, days: int) -> Row:
     """When a loan has to come back and does; not yet if that lies behind the last day, never if it is lost."""
     longer = draw.weighted({0: 68, 1: 20, 2: 9, 3: 3})
     end = later(day, days * (1 + longer))
-    back = later(end, draw.between(1, 45) if draw.chance(0.16) else -draw.skewed(range(days)))
+    back = later(end, draw.skewed(range(1, LATEST)) if draw.chance(0.17) else -draw.skewed(range(days)))
     lost = draw.chance(0.012)
-    return {"ausgabe_tag": day, "ausgabe_weg": "Selbstverbuchung" if draw.chance(0.63) else "Theke", "frist_ende": end,
+    return {"ausgabe_tag": day, "ausgabe_weg": "Selbstverbuchung" if draw.chance(0.63) else "Theke", "frist_bis": end,
             "verlaeng_zahl": longer, "rueck_tag": None if lost or back > LAST else back}
 
 
 def _fee(draw: Draw, loan: Row, group: str) -> Row:
     """A fee for each week begun; three days are free, and children pay half."""
     back = loan["rueck_tag"]
-    if back is None or back <= later(loan["frist_ende"], 3):
+    if back is None or back <= later(loan["frist_bis"], 3):
         return {"saeumnis_eur": None, "saeumnis_stand": None}
-    weeks = (len(days_from(loan["frist_ende"], back)) + 5) // 7
+    weeks = (len(days_from(loan["frist_bis"], back)) + 5) // 7
     fee = round(weeks * (0.75 if group == "Kind" else 1.5), 2)
     return {"saeumnis_eur": fee, "saeumnis_stand": draw.weighted({"bezahlt": 66, "offen": 22, "erlassen": 12})}
 
