@@ -67,10 +67,11 @@ _ILLNESSES = {
     "Mandelentzündung": Illness("Kinderheilkunde", 6, (3, 15), 3.0, 0.25, 0.5, "Mandeloperation"),
     "Atemwegsinfekt": Illness("Kinderheilkunde", 9, (0, 11), 3.6, 0.85),
 }
-_KEIME: Mapping[str, tuple[float, str]] = {
-    "Magen-Darm-Infekt": (0.55, "Norovirus"),
-    "Atemwegsinfekt": (0.35, "RSV"),
-    "Lungenentzündung": (0.24, "Influenza"),
+# share, germ, first day of its season
+_KEIME: Mapping[str, tuple[float, str, str]] = {
+    "Magen-Darm-Infekt": (0.55, "Norovirus", FIRST),
+    "Atemwegsinfekt": (0.45, "RSV", "2025-10-06"),
+    "Lungenentzündung": (0.42, "Influenza", "2025-10-20"),
 }
 _REHA = {"Hüftfraktur": 0.5, "Kniearthrose": 0.62, "Schlaganfall": 0.42, "Herzinfarkt": 0.3}
 _SEASON = {7: 0.9, 8: 0.85, 9: 1.0, 10: 1.1, 11: 1.15, 12: 1.05}
@@ -82,7 +83,14 @@ _NARCOSES: Mapping[str, Mapping[str, float]] = {
     "Kaiserschnitt": {"Teilnarkose": 9, "Vollnarkose": 2},
     "Knieprothese": {"Vollnarkose": 5, "Teilnarkose": 5},
 }
-_MINUTES = {"Hüftprothese": 95, "Knieprothese": 88, "Herzkatheter": 48, "Kaiserschnitt": 42, "Mandeloperation": 34}
+_MINUTES = {
+    "Hüftprothese": 95,
+    "Knieprothese": 88,
+    "Prostataoperation": 74,
+    "Herzkatheter": 48,
+    "Kaiserschnitt": 42,
+    "Mandeloperation": 34,
+}
 
 
 def station_stamm(draw: Draw, made: Made) -> Iterator[Row]:
@@ -221,8 +229,8 @@ def _hour(draw: Draw) -> str:
 
 
 def _isolation(draw: Draw, name: str, patient: Row, day: str, end: str) -> Row:
-    share, keim = _KEIME.get(name, (0.0, ""))
-    if not draw.chance(share):
+    share, keim, season = _KEIME.get(name, (0.0, "", LAST))
+    if day < season or not draw.chance(share):
         keim = draw.weighted({"MRSA": 6, "Clostridien": 3, "VRE": 1})
         if not draw.chance(0.07 if patient["alter_jahre"] > 69 else 0.015):
             return {"keim_name": None, "isoliert_ab": None, "isoliert_bis": None}
@@ -310,7 +318,7 @@ def _date(draw: Draw, stay: Row, urgent: bool) -> tuple[str, int]:
 
 
 def _operation(draw: Draw, name: str, urgent: bool, day: str, start: int) -> Row:
-    off = None if urgent else draw.maybe(0.15, draw.weighted(_CALLED_OFF))
+    off = None if urgent or name == "Kaiserschnitt" else draw.maybe(0.15, draw.weighted(_CALLED_OFF))
     usual = _MINUTES.get(name, 62)
     length = max(15, int(draw.around(usual, usual * 0.22)))
     return {
