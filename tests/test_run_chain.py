@@ -106,6 +106,32 @@ def test_a_failed_request_scores_nothing_and_loses_nothing() -> None:
     assert before == 2 and result()["rows"][0]["task_success"] is True
 
 
+def test_a_429_in_the_middle_of_a_play_is_a_pause_and_no_error() -> None:
+    refused: list[int] = []
+
+    def react(request: Any) -> React:
+        if results_in(request) == 1 and not refused:
+            refused.append(1)
+            return React(status=429, headers={"Retry-After": "0"}, body={})
+        return golden(TWO_STEPS[:1])(request)
+
+    with StubEndpoint(react) as endpoint:
+        assert run_eval.main(flags(endpoint.url, TWO_STEPS[:1])) == 0
+    row = result()["rows"][0]
+    assert row["task_success"] and row["attempts"] == 4 and len(row["keys"]) == 3
+
+
+def test_repeats_are_plays_of_their_own_and_are_taken_up_as_such() -> None:
+    with StubEndpoint(golden(TWO_STEPS)) as endpoint:
+        gate = flags(endpoint.url, TWO_STEPS, "--repeats", "2")
+        assert run_eval.main(gate) == 0
+        sent = len(endpoint.requests)
+        assert run_eval.main([*gate, "--resume"]) == 0
+        assert len(endpoint.requests) == sent == 2 * sum(len(row["plan"]) + 1 for row in TWO_STEPS)
+    assert [(row["task_id"], row["repeat"]) for row in result()["rows"]] == [
+        (row["task_id"], repeat) for row in TWO_STEPS for repeat in (1, 2)]
+
+
 # --- killed and taken up again --------------------------------------------------------------------------------------
 REQUESTS = sum(len(row["plan"]) + 1 for row in TWO_STEPS)
 
