@@ -15,6 +15,7 @@ NAME = "anthropic"
 DEFAULT_URL = "https://api.anthropic.com"
 PARALLEL_SWITCH = True
 TAKES_SEED = False
+RESULTS_NEED_TOOLS = True
 HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",

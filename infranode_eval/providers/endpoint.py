@@ -40,6 +40,7 @@ class Endpoint:
         if not base_url:
             raise UsageError(f"--backend {wire.NAME} needs --base-url, e.g. --base-url http://127.0.0.1:8000/v1")
         self.parallel_switch, self.takes_seed = wire.PARALLEL_SWITCH, wire.TAKES_SEED
+        self.results_need_tools = wire.RESULTS_NEED_TOOLS
         self._wire, self._options = wire, options
         self._url = wire.url_of(base_url, options.model)
         parts = urlsplit(self._url)

@@ -17,6 +17,7 @@ NAME = "gemini"
 DEFAULT_URL = "https://generativelanguage.googleapis.com"
 PARALLEL_SWITCH = False
 TAKES_SEED = True
+RESULTS_NEED_TOOLS = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.SEED))
 _FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

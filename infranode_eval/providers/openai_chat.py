@@ -15,6 +15,7 @@ NAME = "openai"
 DEFAULT_URL = None
 PARALLEL_SWITCH = True
 TAKES_SEED = True
+RESULTS_NEED_TOOLS = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",

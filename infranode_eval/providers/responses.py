@@ -16,6 +16,7 @@ NAME = "responses"
 DEFAULT_URL = "https://api.openai.com"
 PARALLEL_SWITCH = True
 TAKES_SEED = False
+RESULTS_NEED_TOOLS = False
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "max_tokens": "length"}

@@ -72,6 +72,7 @@ class Wire(Protocol):
     DEFAULT_URL: str | None          # the vendor's own address; None: --base-url must be given
     PARALLEL_SWITCH: bool            # can it be told to make one call at most?
     TAKES_SEED: bool                 # does it know a seed of the sampler?
+    RESULTS_NEED_TOOLS: bool         # are results of tools refused in a request without tools?
     ADAPTS: frozenset[str]           # names in adaptation.py
     HEADERS: Mapping[str, str]       # sent with every request beside the key
     FINISH_REASONS: Mapping[str, str]   # the vendor's words → OpenAI's; others are kept
