@@ -100,7 +100,7 @@ def _is_date(condition: Filter) -> bool:
 def _stands(value: str | int | float, text: str, condition: Filter) -> bool:
     said = folded(text)
     if isinstance(value, int | float):
-        return _number_stands(value, said)
+        return value == 0 or _number_stands(value, said)    # nothing is said in many ways: ohne, ausverkauft, reduziert
     date = re.fullmatch(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?", value)
     if date:
         return _date_stands(date, said, condition)

@@ -107,12 +107,12 @@ def closed_literals(intent: Intent, schema: Schema) -> dict[str, set[str]]:
 
 
 def read_sources(folder: Path = FOLDER, makers: Callable[[str], Mapping[str, Maker]] = shipped_makers) -> Sources:
-    """Read a panel's folder; databases without a schema are left out. Raise DataError with the file."""
+    """Read a panel's folder; databases without a schema or makers are left out. Raise DataError with the file."""
     config = read_json(folder / "panel.json")
     names = config["databases"]
     register = read_register(folder / "register", names)
     schemas = {name: _schema(folder, name, register) for name in names
-               if (folder / "schemas" / f"{name}.json").is_file()}
+               if (folder / "schemas" / f"{name}.json").is_file() and _are_there(makers, name)}
     intents = {name: read_intents(folder / "intents" / f"{name}.jsonl", schema) for name, schema in schemas.items()
                if (folder / "intents" / f"{name}.jsonl").is_file()}
     paragraphs = read_json(folder / "descriptions.json")
@@ -123,6 +123,13 @@ def read_sources(folder: Path = FOLDER, makers: Callable[[str], Mapping[str, Mak
                 raise DataError(f'concept {concept.name}: the cue "{cue.text}" is a function word', folder / "register")
     return Sources(folder, config, register, schemas, {name: found for name, found in intents.items() if found},
                    paragraphs["databases"], tuple(paragraphs["reserve"]), lists, makers)
+
+
+def _are_there(makers: Callable[[str], Mapping[str, Maker]], name: str) -> bool:
+    try:
+        return bool(makers(name))
+    except ModuleNotFoundError:
+        return False
 
 
 def _schema(folder: Path, name: str, register: Register) -> Schema:

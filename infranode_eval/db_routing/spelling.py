@@ -21,8 +21,9 @@ def unknown_words_of(texts: Mapping[str, str], folder: Path) -> Iterator[tuple[s
     if shutil.which("hunspell") is None:
         yield "all texts", ["hunspell is not installed"]
         return
-    named = json.dumps(json.loads(read_text(folder / "lists.json")), ensure_ascii=False)
-    known = {*read_words(folder / "words.txt"), *_words(named)}
+    lists = json.loads(read_text(folder / "lists.json"))
+    towns = {f"{town}{ending}" for town in lists["towns"] for ending in ("er", "ern", "s")}
+    known = {*read_words(folder / "words.txt"), *_words(json.dumps(lists, ensure_ascii=False)), *towns}
     found = {name: [w for w in dict.fromkeys(_words(text)) if w not in known] for name, text in texts.items()}
     unknown = _unknown({word for few in found.values() for word in few})
     for name, few in found.items():

@@ -78,7 +78,7 @@ def bestell_kopf(draw: Draw, made: Made) -> Iterator[Row]:
             "bestell_weg": way,
             "zahl_art": draw.weighted({"Rechnung": 1, "Vorkasse": 1}) if way == "Katalogkarte" else draw.weighted(pay),
             "porto_eur": draw.weighted({0.0: 35, 3.95: 30, 4.95: 22, 6.95: 9, 29.0: 4}),
-            "gutschein_nr": draw.skewed(valid)["id"] if valid and draw.chance(0.4) else None,
+            "gutschein_nr": draw.skewed(valid[::-1])["id"] if valid and draw.chance(0.4) else None,
             "storniert_am": draw.maybe(0.07, until(later(day, draw.between(0, 3)), LAST)),
         }
 
