@@ -93,10 +93,9 @@ class Executor:
         limit_s = self._limit_s if limit_s is None else limit_s
         request = {"path": str(self._paths[database]), "sql": statements(str(sql))[0], "most_rows": most_rows,
                    "whole": whole, "limit_s": limit_s - min(0.05, limit_s / 10)}   # ends by itself before it is killed
-        begin = time.monotonic()
         seat = self._free.get()
+        begin = time.monotonic()
         try:
-            begin = time.monotonic()
             answer = seat.ask(request, limit_s)
         except TimeoutError:
             return timeout(limit_s, _since(begin))
@@ -155,8 +154,7 @@ class _Seat:
         except WorkerDiedError as died:
             if died.asked:
                 raise
-        self._leave()                       # it was dead before it got the query
-        return self._ready().ask(request, seconds)
+        return self._ready().ask(request, seconds)      # it was dead before it got the query
 
     def shut(self) -> None:
         """End the worker for good, also in the middle of a query."""

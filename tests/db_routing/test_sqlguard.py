@@ -118,6 +118,28 @@ def test_the_list_of_functions_is_the_specified_one() -> None:
     assert set(listed.split()) == FUNCTIONS
 
 
+READS = [
+    # (table, column, allowed, why)
+    ("kunden", "name", True, "a column of a table"),
+    ("KUNDEN", "name", True, "names have no case"),
+    ("kunden", "", True, "a table that is only counted"),
+    ("k", "", True, "a WITH table that is only counted"),
+    ("k", "name", False, "a column of what is no table of the database"),
+    ("json_each", "", False, "a virtual table that is only counted"),
+    ("json_each", "value", False, "a virtual table"),
+    ("pragma_table_info", "", False, "a pragma as a table"),
+    ("sqlite_master", "sql", False, "the schema"),
+    ("SQLITE_Temp_Schema", "", False, "the schema, only counted"),
+]
+
+
+@pytest.mark.parametrize(("table", "column", "allowed", "why"), READS, ids=[r[3] for r in READS])
+def test_reads(table: str, column: str, allowed: bool, why: str) -> None:
+    """The authorizer alone: not every SQLite has a second lock behind it."""
+    decide = authorizer({"kunden", "sqlite_master"}, {"json_each"})
+    assert decide(20, table, column, "main", None) == (sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY), why
+
+
 def test_an_exception_in_the_authorizer_denies() -> None:
     connection = sqlite3.connect(":memory:")
     connection.execute("CREATE TABLE t (a)")
