@@ -146,14 +146,15 @@ def patient_stamm(draw: Draw, made: Made) -> Iterator[Row]:
 
 def kranken_aufenthalt(draw: Draw, made: Made) -> Iterator[Row]:
     free_from = {bed["id"]: FIRST for bed in made["bett_platz"]}
-    home: dict[int, str] = {}  # patient → the day on which the last stay ended
+    home: dict[int, str] = {}  # patient → the day from which on a new stay may begin
     fresh = iter(made["patient_stamm"])
     for number, day in enumerate(sorted(draw.day(FIRST, LAST, _SEASON) for _ in range(_STAYS)), 1):
         patient = _patient(draw, fresh, home, made, day)
         name = draw.weighted(_possible(patient, patient["id"] in home, weekday(day) > 4))
         bed, days = _bed(draw, name, patient, made, free_from, day), _days(draw, name, patient)
         end = later(day, days)
-        free_from[bed] = home[patient["id"]] = end
+        way = None if end > LAST else _way_out(draw, name, patient["alter_jahre"])
+        free_from[bed], home[patient["id"]] = end, LAST if way == "verstorben" else end
         yield {
             "id": number,
             "patient_nr": patient["id"],
@@ -161,7 +162,7 @@ def kranken_aufenthalt(draw: Draw, made: Made) -> Iterator[Row]:
             **_admission(draw, name, day),
             **_isolation(draw, name, patient, day, end),
             "ende_am": None if end > LAST else end,
-            "ende_art": None if end > LAST else _way_out(draw, name, patient["alter_jahre"]),
+            "ende_art": way,
         }
 
 
@@ -309,8 +310,9 @@ def _date(draw: Draw, stay: Row, urgent: bool) -> tuple[str, int]:
     if urgent:
         start = came + draw.between(45, 240)
         return (day, start) if start < 22 * 60 else (later(day, 1), draw.between(30, 300))
-    last = later(stay["ende_am"], -1) if stay["ende_am"] else LAST
-    day = min(later(day, draw.weighted({0: 3, 1: 7, 2: 2})), last)
+    earliest = later(day, 1 if came > 15 * 60 else 0)
+    last = max(later(stay["ende_am"] or later(LAST, 1), -1), earliest)
+    day = max(min(later(day, draw.weighted({0: 3, 1: 7, 2: 2})), last), earliest)
     while weekday(day) > 4 and day < last:
         day = later(day, 1)
     first = max(7 * 60 + 30, came + 60 if day == stay["aufnahme_am"] else 0)
