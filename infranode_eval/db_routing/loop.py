@@ -78,8 +78,7 @@ class Play:
             if any(calls) or not reading.truncated:
                 self._take_entries(number, asked, entries, calls)
                 return None
-        calls = [call for call in reading.calls or () if call.name in self._tools]
-        if calls:
+        elif calls := [call for call in reading.calls or () if call.name in self._tools]:
             self._take_text(asked, reading, calls)
             return None
         self._said(asked, echo_text(answer.message, reading.text))

@@ -8,7 +8,7 @@ from typing import Any
 
 from infranode_eval.db_routing.behaviour import answered, status_of
 from infranode_eval.db_routing.buckets import LABELS
-from infranode_eval.db_routing.metrics import by, by_bucket, hardest
+from infranode_eval.db_routing.metrics import by, by_bucket, hardest, share
 from infranode_eval.statistics import wilson
 from infranode_eval.summary import per_cent
 
@@ -49,15 +49,17 @@ def _line(name: str, text: str) -> str:
 
 
 def _share(rows: Sequence[Row], name: str, repeats: int) -> str:
-    """As "12/15 = 80.0 % [54.8, 93.0]"."""
+    """As "12/15 = 80.0 % [54.8, 93.0]"; what was drawn is reckoned, not counted."""
     if not rows:
         return "—"
+    if name == "route_ok" and all(row.get("chance") is not None for row in rows):
+        return f"{per_cent(share(rows, name))} %, gerechnet"
     k = sum(bool(row[name]) for row in rows)
-    share = f"{k}/{len(rows)} = {per_cent(k / len(rows))} %"
+    shown = f"{k}/{len(rows)} = {per_cent(k / len(rows))} %"
     if repeats > 1:
-        return share
+        return shown
     interval = wilson(k, len(rows))
-    return f"{share} [{per_cent(interval.low)}, {per_cent(interval.high)}]"
+    return f"{shown} [{per_cent(interval.low)}, {per_cent(interval.high)}]"
 
 
 def _ways(numbers: Mapping[str, Any]) -> str:

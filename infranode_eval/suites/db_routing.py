@@ -40,6 +40,7 @@ OWN_ARMS = tuple(arms.CONDITIONS)       # --arm of this suite; each is put witho
 STARTER = None
 REPLAYS = True
 TRANSCRIPTS_BESIDE = True
+TAKES_BLANK = True          # a blank reply that has cost tokens is an answer
 OWN_FLAGS = ("condition",)
 failure = failure_of
 __all__ = ["PROGRAMS", "SETS", "answers_of", "failure", "notes_of"]
