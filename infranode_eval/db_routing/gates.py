@@ -15,6 +15,7 @@ from infranode_eval.db_routing.bench import Bench, same
 from infranode_eval.db_routing.folding import folded
 from infranode_eval.db_routing.intents import PHRASINGS, Filter, Intent
 from infranode_eval.db_routing.register import Register
+from infranode_eval.db_routing.sources import open_literals
 from infranode_eval.db_routing.spelling import unknown_words_of
 from infranode_eval.db_routing.sqlgen import from_clause, order_key_sql, selected_sql, sql_of, without_filter
 from infranode_eval.db_routing.wordlists import bare_words, stem
@@ -206,8 +207,11 @@ def own_paragraph_stems(bench: Bench, database: str) -> set[str]:
 
 
 def is_spelt(bench: Bench) -> Iterator[Finding]:
+    """Words that the dictionary, the project's list and the literals of open columns (names) do not know."""
+    named = {literal for intent in bench.intents
+             for literal in open_literals(intent, bench.sources.schemas[intent.database])}
     yield from (Finding(subject, f"unknown to the dictionary: {', '.join(unknown)}")
-                for subject, unknown in unknown_words_of(dict(_texts(bench)), bench.sources.folder))
+                for subject, unknown in unknown_words_of(dict(_texts(bench)), bench.sources.folder, named))
 
 
 def _shown(condition: Filter) -> str:

@@ -55,7 +55,7 @@ def _arguments(arguments: Sequence[str] | None) -> Namespace:
     parser.add_argument("--all", action="store_true", help="every finding instead of the first ones")
     parser.add_argument("--release", action="store_true", help="also what only the whole panel can hold")
     parser.add_argument("--floor", type=float, help="of the cosine, instead of the one that the rule picks")
-    return parser.parse_args(arguments)
+    return parser.parse_intermixed_args(arguments)
 
 
 def _show(sources: Sources, chosen: Namespace) -> int:

@@ -7,7 +7,7 @@ import re
 import shutil
 import subprocess
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from infranode_eval.db_routing.textfiles import read_text, read_words
@@ -16,14 +16,19 @@ DICTIONARY = "de_DE"
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 
 
-def unknown_words_of(texts: Mapping[str, str], folder: Path) -> Iterator[tuple[str, list[str]]]:
-    """(id, unknown words) of each text that has some. folder: has words.txt and lists.json, whose words are known."""
+def unknown_words_of(texts: Mapping[str, str], folder: Path,
+                     named: Iterable[str] = ()) -> Iterator[tuple[str, list[str]]]:
+    """(id, unknown words) of each text that has some.
+
+    folder: has words.txt and lists.json, whose words are known. named: texts whose words are known, too.
+    """
     if shutil.which("hunspell") is None:
         yield "all texts", ["hunspell is not installed"]
         return
     lists = json.loads(read_text(folder / "lists.json"))
     towns = {f"{town}{ending}" for town in lists["towns"] for ending in ("er", "ern", "s")}
-    known = {*read_words(folder / "words.txt"), *_words(json.dumps(lists, ensure_ascii=False)), *towns}
+    texts_of_names = " ".join((json.dumps(lists, ensure_ascii=False), *named))
+    known = {*read_words(folder / "words.txt"), *_words(texts_of_names), *towns}
     found = {name: [w for w in dict.fromkeys(_words(text)) if w not in known] for name, text in texts.items()}
     unknown = _unknown({word for few in found.values() for word in few})
     for name, few in found.items():

@@ -18,7 +18,7 @@ _STATIONS = (
     ("Knapsack", "Hürth", "Industrie", 97, "1979-05-07"),
     ("Friedrich-Ebert-Allee", "Koblenz", "Verkehr", 68, "2011-03-18"),
     ("Hohe Acht", "Euskirchen", "Hintergrund", 572, "1995-07-30"),
-    ("Merzenich", "Düren", "Hintergrund", 131, "2002-10-14"),
+    ("Merzenich", "Düren", "Hintergrund", 131, "2012-10-14"),
     ("Konrad-Adenauer-Ufer", "Solingen", "Verkehr", 207, "2013-12-02"),
 )
 # name, limit of the daily mean or target, usual level at a background station, factor near traffic and near industry
@@ -29,7 +29,7 @@ _STUFF = (
     ("Ozon", 100.0, 58.0, 0.7, 0.9),
     ("Schwefeldioxid", 40.0, 4.0, 1.1, 3.6),
 )
-_MEASURED = ("1 2 3", "1 2 4", "1 4", "1 2 3", "1 2", "2 5", "1 2 5", "2 3 5", "1 2", "4 2", "1 4", "1 3")
+_MEASURED = ("1 2 4", "1 2 4", "1 4", "1 2 3", "1 2", "2 5", "1 2 5", "2 3 5", "1 2", "4 2", "1 4", "1 3")
 _SEASON = {
     "Ozon": (1.35, 1.3, 1.05, 0.8, 0.6, 0.5),
     "Stickstoffdioxid": (0.8, 0.8, 0.95, 1.1, 1.3, 1.35),
