@@ -12,6 +12,8 @@ _WORD = re.compile(r"[a-z0-9]+")
 def folded(text: str) -> str:
     """The text composed (NFC), case-folded (ß becomes ss), ä ö ü as ae oe ue, other accents dropped."""
     spelled = unicodedata.normalize("NFC", text).casefold().translate(_SPELLED)
+    if spelled.isascii():
+        return spelled
     plain = unicodedata.normalize("NFKD", spelled)
     return "".join(c for c in plain if not unicodedata.combining(c))
 

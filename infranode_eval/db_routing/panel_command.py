@@ -6,7 +6,7 @@
     python -m infranode_eval.db_routing panel check [DB …]         the gates and checks; --gate N: one of them
     python -m infranode_eval.db_routing panel check --release      whether the whole panel may be released
     python -m infranode_eval.db_routing panel neighbours [DB-017 | DB]    shares of hard questions, or the 20 neighbours
-    python -m infranode_eval.db_routing panel build                write register.json, questions.jsonl, manifest.json
+    python -m infranode_eval.db_routing panel build [DB …]         write register.json, questions.jsonl, manifest.json
 
 Exit codes: 0 fine, 1 a gate or a check finds something, 2 usage or data.
 """
@@ -121,7 +121,9 @@ def _neighbours(sources: Sources, chosen: Namespace) -> int:
 
 
 def _build(sources: Sources, chosen: Namespace) -> int:
-    with _bench(sources.with_panel_frame()) as bench:
+    """All databases that have intents, or those named: a part of the panel, to try things on."""
+    framed = sources.with_panel_frame()
+    with _bench(framed.only(chosen.names) if chosen.names else framed) as bench:
         show(build(bench, chosen.floor))
     return 0
 

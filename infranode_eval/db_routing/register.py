@@ -22,13 +22,14 @@ _ENDINGS = ("", "e", "n", "s", "en", "er", "es")
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One way to say a concept: a piece of a word, "=" + a whole word, or a phrase with blanks."""
+    """One way to say a concept: a piece of a word, "=" + a whole word, or a phrase with blanks. key: its words."""
 
     text: str
+    key: str
 
-    @property
-    def key(self) -> str:
-        return " ".join(words(self.text))
+    @classmethod
+    def of(cls, text: str) -> Cue:
+        return cls(text, " ".join(words(text)))
 
     @property
     def problem(self) -> str | None:
@@ -41,10 +42,9 @@ class Cue:
 
     def is_in(self, word: str) -> bool:
         """Does the folded word say it? A cue of four letters counts at the start only, from five on anywhere."""
-        key = self.key
         if self.text.startswith("="):
-            return word.startswith(key) and word[len(key):] in _ENDINGS
-        return key in word if len(key) >= LEAST_INSIDE else word.startswith(key)
+            return word.startswith(self.key) and word[len(self.key):] in _ENDINGS
+        return self.key in word if len(self.key) >= LEAST_INSIDE else word.startswith(self.key)
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Concept:
         """Raise DataError unless `value` is {"de", "cues"[, "not"]} and every cue is long enough."""
         if not isinstance(value, Mapping) or not {"de", "cues"} <= value.keys() <= {"de", "cues", "not"}:
             raise DataError(f'concept {name} is {{"de": str, "cues": […][, "not": […]]}}, found {value!r}')
-        concept = cls(name, value["de"], tuple(map(Cue, value["cues"])), tuple(value.get("not", ())))
+        concept = cls(name, value["de"], tuple(map(Cue.of, value["cues"])), tuple(value.get("not", ())))
         for cue in concept.cues:
             if cue.problem:
                 raise DataError(f'concept {name}: the cue "{cue.text}" {cue.problem}; say it longer or as "=word"')
