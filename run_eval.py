@@ -231,7 +231,9 @@ def run(argv: Sequence[str]) -> int:
     args = parser().parse_args(argv)
     if args.arm == "list":
         from infranode_eval.arms import arm_lines  # late: an ordinary run needs no list
-        print(*arm_lines(), sep="\n", flush=True)
+        from infranode_eval.suites import open_suite
+
+        print(*(open_suite(args.suite).OWN_ARMS or arm_lines()), sep="\n", flush=True)
         return 0
     check_together(args)
     if args.init is not None:

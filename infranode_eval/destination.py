@@ -33,7 +33,8 @@ class Claim:
         return journal_path(self.out)
 
 
-Told = Callable[[Mapping[str, Any]], Sequence[Answer]]      # a row that stands for several requests → its answers
+# A row that stands for several requests → its answers in order, and what it read elsewhere by name.
+Told = Callable[[Mapping[str, Any]], tuple[Sequence[Answer], Mapping[str, Any]]]
 
 
 def claim(out: Path, description: Description, *, deterministic: bool, resume: bool, force: bool,

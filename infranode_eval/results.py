@@ -37,7 +37,7 @@ Metrics = Mapping[str, "float | None"]
 
 
 _ASKED_FOR = ("seed", "shuffle_tools", "arm", "arm_seed", "tool_choice", "parallel_tool_calls",
-              "extra_body", "zone", "max_result_chars", "world")     # identity where sent
+              "extra_body", "zone", "max_result_chars", "world", "condition")     # identity where sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +71,17 @@ class Description:
 
 
 def results_path(model: str, suite: str = MAIN, which: str = "core", mode: str = "prompt", tag: str | None = None,
-                 own: str | None = None, arm: str | None = None, usual: str = "core") -> Path:
+                 own: str | None = None, arm: str | None = None, usual: str = "core",
+                 condition: str | None = None, unmarked: str = "prompt") -> Path:
     """results/<model>[.<set>][.native][.<tag>].json; another suite than the main one has a folder of its own.
 
     own: the name of the user's tasks, which stands in the place of the set. arm: runs under one lie together, as
-    results/arms/<model>[.<set>][.native].<arm>[.<tag>].json. usual: the set that is not named.
+    results/arms/<model>[.<set>][.native].<arm>[.<tag>].json. usual, unmarked: the set and the mode that are not named.
+    condition: an arm of a suite's own, which has no folder.
     """
     tasks = [_file_name(own)] if own else [which] if which != usual else []
-    marks = [_file_name(model), *tasks, *(["native"] if mode == "native" else []), *([_file_name(arm)] if arm else []),
+    marks = [_file_name(model), *tasks, *([mode] if mode != unmarked else []),
+             *([_file_name(arm or condition)] if arm or condition else []),
              *([_file_name(tag)] if tag else [])]
     folder = Path("results") if suite == MAIN else Path("results") / suite
     return (folder / "arms" if arm else folder) / f"{'.'.join(marks)}.json"
@@ -162,6 +165,8 @@ def _sum_of(values: Sequence[Any]) -> Any:
 
 def _parallel_obeyed(row: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, bool | None]:
     """Where one call at most was asked for: did the reply keep to it? Empty where nothing of the kind was sent."""
+    if "parallel_obeyed" in row:    # the suite has told
+        return {}
     if settings.get("parallel_tool_calls") is not False or PARALLEL_LEFT_OUT in row.get("deviations", ()):
         return {}
     return {"parallel_obeyed": None if row["calls"] is None else len(row["calls"]) <= 1}
@@ -393,11 +398,13 @@ def read_result(path: Path) -> dict[str, Any]:
     return result
 
 
-def entries_of(result: Mapping[str, Any], told: Callable[[Mapping[str, Any]], Sequence[Answer]] | None = None,
+def entries_of(result: Mapping[str, Any],
+               told: Callable[[Mapping[str, Any]], tuple[Sequence[Answer], Mapping[str, Any]]] | None = None,
                ) -> list[Entry]:
     """The answers of the scored rows, as a journal would hold them; rows that do not know their requests give none.
 
-    told: the answers of a row that stands for several requests, in order; None where a row is one request.
+    told: the answers of a row that stands for several requests, in order, and what it read elsewhere by name; None
+    where a row is one request.
     """
     entries: list[Entry] = []
     for row in result["rows"]:
@@ -405,7 +412,9 @@ def entries_of(result: Mapping[str, Any], told: Callable[[Mapping[str, Any]], Se
         if row["outcome"] in FAILURES or not keys:
             continue
         if told is not None:
-            answers = told(row)
+            answers, notes = told(row)
+            entries += [Entry(row["task_id"], row["repeat"], name, None, 0, None, note)
+                        for name, note in notes.items()]
             entries += [Entry(row["task_id"], row["repeat"], key, answer, row["attempts"] if seq == 0 else 0, seq)
                         for seq, (key, answer) in enumerate(zip(keys, answers, strict=True))]
         elif len(keys) == 1:

@@ -22,7 +22,7 @@ from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
-from lm_eval_task.records import Task, canonical_json, fingerprint, tasks_fingerprint
+from lm_eval_task.records import Task, canonical_json, fingerprint
 from lm_eval_task.tools import Toolset
 
 
@@ -72,6 +72,11 @@ class Plan:
 
     def for_suite(self, suite: Suite) -> Plan:
         """The plan with the suite's own baseline and set where none is named. Raise UsageError for what it lacks."""
+        if suite.OWN_ARMS and self.arm is not None:
+            if self.arm not in suite.OWN_ARMS:
+                raise UsageError(f"suite {self.suite} has no arm {self.arm!r}; expected one of "
+                                 f"{', '.join(suite.OWN_ARMS)}")
+            return replace(self, arm=None, own={**self.own, "condition": self.arm}).for_suite(suite)
         if not suite.TAKES_ARMS and (self.arm is not None or self.shuffle is not None):
             raise UsageError(f"suite {self.suite} has no arms; leave out "
                              f"{'--arm' if self.arm is not None else '--shuffle-tools'}")
@@ -99,12 +104,13 @@ def prepared(plan: Plan) -> Prepared:
     """Raise UsageError or DataError for a plan that cannot be played."""
     suite = open_suite(plan.suite)
     plan = plan.for_suite(suite)
-    tools = suite.read_tools(plan.tools)
+    tools = suite.read_tools(plan.tools or (plan.tasks if suite.TOOLS_OF_TASKS else None))
     tasks = suite.load(plan.tasks, tools, plan.which)
     setup = setup_of(plan, suite, tools, tasks)
+    tasks = suite.eligible(tasks, setup)
     provider = provider_of(plan, suite, setup.tools, tasks)
     out = plan.out or results_path(plan.model, plan.suite, plan.which, setup.mode, plan.tag, own_name(plan, suite),
-                                   _arm_mark(plan), suite.SETS[0])
+                                   _arm_mark(plan), suite.SETS[0], plan.own.get("condition"), suite.UNMARKED_MODE)
     return Prepared(plan, suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
 
 
@@ -210,9 +216,10 @@ def told_by(suite: Suite) -> Callable[[Path, Mapping[str, Any]], Told] | None:
 
     def of_result(out: Path, result: Mapping[str, Any]) -> Told:
         if not suite.TRANSCRIPTS_BESIDE:
-            return lambda row: suite.answers_of(row["transcript"])
+            return lambda row: (suite.answers_of(row["transcript"]), suite.notes_of(row["transcript"]))
         found = read_transcripts(out, result["transcripts"])
-        return lambda row: suite.answers_of(found[row["task_id"], row["repeat"]])
+        return lambda row: (suite.answers_of(found[row["task_id"], row["repeat"]]),
+                            suite.notes_of(found[row["task_id"], row["repeat"]]))
 
     return of_result
 
@@ -266,9 +273,8 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
                      "concurrency": plan.limits.concurrency, "rpm": plan.limits.rpm, "tpm": plan.limits.tpm,
                      "retries": plan.limits.retries, "max_wait_s": plan.limits.max_wait_s}
         settings |= _settings_sent(plan, setup.mode, provider, parallel_of(plan.parallel, tasks))
-    hashes = {"tasks": tasks_fingerprint(tasks), "tools": tools.fingerprint, "prompt": suite.prompt_hash(setup)}
     return Description(plan.suite, set_named(plan, suite, tasks), plan.model, plan.backend, setup.mode, provider.setup,
-                       hashes, settings)
+                       suite.hashes(tasks, tools, setup), settings)
 
 
 def _world(tasks: Sequence[Task]) -> dict[str, Any]:

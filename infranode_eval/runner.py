@@ -27,7 +27,14 @@ from infranode_eval.providers.protocol import (
 from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import Setup, Suite, Transcript
 from infranode_eval.tokens import estimate
-from lm_eval_task.errors import AuthError, ProviderError, RateLimitedError, RefusedRequestError, UsageError
+from lm_eval_task.errors import (
+    AuthError,
+    EmptyReplyError,
+    ProviderError,
+    RateLimitedError,
+    RefusedRequestError,
+    UsageError,
+)
 from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
@@ -60,7 +67,8 @@ class Played:
     """One task after its turn. transcript: None if no answer was obtained; error: why, one line.
 
     keys: the request key of each answer. attempts: requests sent for it, in this run and in the one resumed. unused:
-    stored answers that a play of several requests did not ask for.
+    stored answers that a play of several requests did not ask for. obtained: the answers of a play that failed, for the
+    next one.
     """
 
     task: Task
@@ -71,6 +79,7 @@ class Played:
     error: str | None = None
     keys: tuple[str, ...] = ()
     unused: int = 0
+    obtained: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +266,9 @@ class Runner:
             if not self._anew:
                 raise
             played = self._play_once(task, repeat, [e for e in stored if e.answer is None])
+        if played.transcript is None and self.suite.SECOND_PASS and not self.stopping.is_set():
+            again = self._play_once(task, repeat, played.obtained)
+            played = replace(again, attempts=max(played.attempts, again.attempts))
         if played.transcript is not None and played.score.failed:
             again = self._play_once(task, repeat, ())
             played = replace(again, attempts=played.attempts + again.attempts)
@@ -273,7 +285,8 @@ class Runner:
             score = self.suite.failure(task, error.outcome, "no answer was obtained", error.sub)
         else:
             score = self.suite.score(task, transcript, self.setup)
-        played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys), asker.unused)
+        played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys), asker.unused,
+                        tuple(asker.obtained) if transcript is None else ())
         if asker.sent:
             self._judge_run(played)
         return played
@@ -367,9 +380,11 @@ class Asker:
         self.attempts = 0   # requests, those behind stored answers included
         self.sent = 0       # requests of this run
         self.keys: list[str] = []
+        self.obtained: list[Entry] = []     # all that this play has been told so far
         self._runner, self._provider, self._task_id, self._repeat = runner, provider, task_id, repeat
         self._stored = list(stored)
         self._replays = runner.suite.REPLAYS
+        self.results_need_tools = getattr(provider, "results_need_tools", False)
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         """As Provider.ask, over several attempts. Raise Stopped when the run ends meanwhile."""
@@ -388,6 +403,7 @@ class Asker:
                 self._runner.journal.append(entry)
         if key:
             self.keys.append(key)
+            self.obtained.append(entry)
         return entry.answer
 
     def _stored_entry(self, key: str) -> Entry | None:
@@ -407,6 +423,7 @@ class Asker:
             entry = Entry(self._task_id, self._repeat, name, None, 0, None, make())
             if self._runner.journal is not None:
                 self._runner.journal.append(entry)
+        self.obtained.append(entry)
         return entry.note
 
     @property
@@ -439,6 +456,12 @@ class Asker:
                 pace.failed(ticket)   # sent otherwise now: another attempt, but no retry
             except RateLimitedError as error:
                 self._put_off(error, patience, ticket)
+            except EmptyReplyError as error:
+                if self._runner.suite.TAKES_BLANK and isinstance(error.answer, Answer) and has_cost(error.answer):
+                    pace.answered(ticket, billed_tokens(error.answer) if limits.tpm else None)
+                    return error.answer
+                pace.failed(ticket)
+                self._wait_after(error, patience)
             except ProviderError as error:
                 pace.failed(ticket)
                 self._wait_after(error, patience)
@@ -473,6 +496,12 @@ def estimated_tokens(messages: Messages, tools: Tools | None) -> int:
     """What a request may cost of a token limit, by the length of its text; the pace learns how far that is off."""
     told = messages if isinstance(messages, Conversation) else Conversation(messages)
     return sum(told.made("tokens", lambda message: estimate(str(message)))) + (estimate(str(tools)) if tools else 0)
+
+
+def has_cost(answer: Answer) -> bool:
+    """Were tokens billed for the reply itself?"""
+    usage = normal_usage(answer.usage)
+    return bool(usage and usage["output_tokens"])
 
 
 def billed_tokens(answer: Answer) -> int | None:

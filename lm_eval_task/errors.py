@@ -74,10 +74,14 @@ class RateLimitedError(ProviderError):
 
 
 class EmptyReplyError(ProviderError):
-    """The endpoint answered with nothing at all: never counted as a deliberate silence."""
+    """The endpoint answered with nothing at all: never counted as a deliberate silence.
+
+    answer: what came, for a suite that counts a blank reply which has cost tokens as an answer.
+    """
 
     outcome = "empty_reply"
     retryable = True
+    answer: object = None
 
 
 class AuthError(ProviderError):

@@ -15,7 +15,7 @@ from infranode_eval.providers.protocol import Answer, Provider, Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
 from infranode_eval.runner import Diverged, Limits, Played, Runner
 from infranode_eval.suites import Setup, Transcript, failure_of
-from lm_eval_task.errors import InfraError
+from lm_eval_task.errors import EmptyReplyError, InfraError
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import read_tools
 
@@ -24,7 +24,7 @@ ONE_BY_ONE = Limits(concurrency=1, backoff_s=0.001, retries=0)
 QUESTIONS = 4
 
 
-def suite(begin: str = "Los", reads: list[str] | None = None) -> Any:
+def suite(begin: str = "Los", reads: list[str] | None = None, second: bool = False, blank: bool = False) -> Any:
     """Asks four times a task, each time telling the last reply; reads a value of a world that changes."""
     def play(task: Task, provider: Provider, setup: Setup) -> Transcript:
         told = Conversation([{"role": "user", "content": f"{begin}, {task.task_id}"}])
@@ -37,7 +37,7 @@ def suite(begin: str = "Los", reads: list[str] | None = None) -> Any:
             told.append({"role": "user", "content": f"nach {answers[-1].message['content']}"})
         return Transcript(tuple(told), tuple(answers))
 
-    return SimpleNamespace(REPLAYS=True, play=play, failure=failure_of,
+    return SimpleNamespace(REPLAYS=True, SECOND_PASS=second, TAKES_BLANK=blank, play=play, failure=failure_of,
                            score=lambda task, transcript, setup: Score("ok", call_match=True))
 
 
@@ -137,3 +137,34 @@ def test_stored_answers_beyond_the_end_of_a_play_are_counted(tmp_path: Path) -> 
     more: Mapping[tuple[str, int], Any] = {("t0", 1): [*entries, Entry("t0", 1, "z", Answer({"content": "5"}), 1, 4)]}
     played = Runner(suite(), SETUP, counting(), ONE_BY_ONE, None, dict(more)).run(tasks())[0]
     assert (played.unused, whole.unused) == (1, 0)
+
+
+def test_a_suite_may_play_once_more_what_failed(tmp_path: Path) -> None:
+    """From its last answer on, and once: what fails again stays a failure."""
+    failed: list[int] = []
+
+    def reply(messages: Any) -> Any:
+        number = sum("nach" in m["content"] for m in messages) + 1
+        if number == 3 and not failed:
+            failed.append(number)
+            return InfraError("cut off")
+        return f"Antwort {number}"
+
+    provider = ScriptedProvider(reply)
+    assert run(provider, tmp_path / "j.jsonl", second=True)[0].score.outcome == "ok"
+    assert len(provider.requests) == QUESTIONS + 1
+    always = counting(3)
+    assert run(always, tmp_path / "k.jsonl", second=True)[0].score.outcome == "infra_error"
+    assert len(always.requests) == 4, "two answers, and twice the request that fails"
+
+
+@pytest.mark.parametrize(("blank", "tokens", "outcome"), [(True, 5, "ok"), (True, 0, "empty_reply"),
+                                                         (False, 5, "empty_reply")])
+def test_a_blank_reply_that_has_cost_tokens_is_an_answer_where_the_suite_says_so(
+        tmp_path: Path, blank: bool, tokens: int, outcome: str) -> None:
+    def reply(messages: Any) -> Any:
+        error = EmptyReplyError("blank")
+        error.answer = Answer({"role": "assistant", "content": ""}, "stop", {"completion_tokens": tokens})
+        return error
+
+    assert run(ScriptedProvider(reply), tmp_path / "j.jsonl", blank=blank)[0].score.outcome == outcome

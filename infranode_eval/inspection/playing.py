@@ -13,7 +13,7 @@ from infranode_eval.runner import Played
 from infranode_eval.suites import Setup, Suite, open_suite
 from lm_eval_task.errors import ProviderError, UsageError
 from lm_eval_task.prompt import MODES
-from lm_eval_task.records import Task, tasks_fingerprint
+from lm_eval_task.records import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,7 @@ class Ready:
     @property
     def hashes(self) -> dict[str, str]:
         """As a results file has them."""
-        return {"tasks": tasks_fingerprint(self.tasks.values()), "tools": self.setup.tools.fingerprint,
-                "prompt": self.suite.prompt_hash(self.setup)}
+        return self.suite.hashes(tuple(self.tasks.values()), self.setup.tools, self.setup)
 
 
 @cache

@@ -107,12 +107,17 @@ class Endpoint:
         read = self._wire.read(body)
         raw = read.finish_reason if isinstance(read.finish_reason, str) else None
         finish_reason = None if raw is None else self._wire.FINISH_REASONS.get(raw, raw)
-        refuse_blank(read.message, finish_reason)
         if read.explained:
             raw = f"{raw}: {read.explained}"
-        return Answer(read.message, finish_reason, read.usage if isinstance(read.usage, dict) else None,
-                      round(response.latency_s, 4), read.model if isinstance(read.model, str) else None,
-                      raw if raw != finish_reason else None, deviations(asked.without), _upstream(response, body))
+        answer = Answer(read.message, finish_reason, read.usage if isinstance(read.usage, dict) else None,
+                        round(response.latency_s, 4), read.model if isinstance(read.model, str) else None,
+                        raw if raw != finish_reason else None, deviations(asked.without), _upstream(response, body))
+        try:
+            refuse_blank(read.message, finish_reason)
+        except EmptyReplyError as error:
+            error.answer = answer
+            raise
+        return answer
 
     def _decoded(self, response: Response) -> Any:
         """The body's value; a stream of events becomes the body that they add up to."""

@@ -16,7 +16,7 @@ from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.providers.protocol import Answer, Messages, Provider, ProviderOptions, Sampling, Tools
 from lm_eval_task.errors import UsageError
 from lm_eval_task.prompt import messages, prompt_prefix
-from lm_eval_task.records import Score, Task
+from lm_eval_task.records import Score, Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAIN = "single"
 NOTHING: Mapping[str, Any] = {}
-SUITES = (MAIN, "bench", "chain")
+SUITES = (MAIN, "bench", "chain", "db_routing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,11 @@ def failure_of(task: Task, outcome: str, why: str, sub: str | None = None) -> Sc
     return Score.failure(outcome, why, sub)
 
 
+def usual_hashes(suite: Suite, tasks: Sequence[Task], tools: Toolset, setup: Setup) -> dict[str, str]:
+    """Those of a suite whose runs hang on nothing else."""
+    return {"tasks": tasks_fingerprint(tasks), "tools": tools.fingerprint, "prompt": suite.prompt_hash(setup)}
+
+
 def play_once(task: Task, provider: Provider, setup: Setup) -> Transcript:
     """One request, at most one reply: nothing is executed. Raises what the provider raises."""
     asked = setup.messages(task.question)
@@ -143,6 +148,7 @@ class Suite(Protocol):
 
     MAX_TOKENS: int         # default of --max-tokens
     MODE: str               # default of --mode
+    UNMARKED_MODE: str      # the mode that does not stand in the names of results
     SETS: tuple[str, ...]   # what --set chooses among; the first is its default
     OWN_SETS: bool          # a user's own file has these sets as well, so that they stand in the names of its results
     BASELINE: str           # the program that is asked where no model is named
@@ -152,6 +158,10 @@ class Suite(Protocol):
     OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings
     REPLAYS: bool           # a play is several requests: stored answers are given in order, each to its own request
     TRANSCRIPTS_BESIDE: bool     # transcripts go into a file beside the results, not into the rows
+    OWN_ARMS: tuple[str, ...]    # what --arm takes besides; the chosen one becomes the own flag `condition`
+    TAKES_BLANK: bool            # a blank reply that has cost tokens is an answer, not a failure
+    SECOND_PASS: bool            # what failed is played once more before the run ends
+    TOOLS_OF_TASKS: bool         # the tools follow from the file or folder of the tasks
 
     def read_tools(self, path: str | Path | None) -> Toolset:
         """The tools of a file, without a path the suite's own. Raise DataError."""
@@ -187,6 +197,18 @@ class Suite(Protocol):
 
     def prompt_hash(self, setup: Setup) -> str:
         """sha256 over what a model is told besides the question."""
+        ...
+
+    def hashes(self, tasks: Sequence[Task], tools: Toolset, setup: Setup) -> dict[str, str]:
+        """What makes two runs comparable, by name: sha256 of "tasks", "tools" (as they stand), "prompt", …"""
+        ...
+
+    def eligible(self, tasks: Sequence[Task], setup: Setup) -> Sequence[Task]:
+        """Those of the tasks that can be put as the set-up wants them."""
+        ...
+
+    def notes_of(self, transcript: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What a stored play read elsewhere, by name; only where REPLAYS."""
         ...
 
     def aggregate(self, pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:

@@ -5,6 +5,7 @@ Cases, matching and metrics are the scorer's (lm_eval_task: cases, bench); here 
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
 from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -31,7 +32,9 @@ BASELINE = "never_calls"
 PROGRAMS = NOTHING
 TAKES_ARMS = False
 STARTER = "starter"
-REPLAYS = TRANSCRIPTS_BESIDE = False
+REPLAYS = TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
+OWN_ARMS = ()
+UNMARKED_MODE = "prompt"
 OWN_FLAGS = ()
 play = play_once
 failure = failure_of
@@ -72,6 +75,15 @@ def prompt_hash(setup: Setup) -> str:
     """Over the messages with all tools; what single cases narrow stands in the hash of the tasks."""
     rendered = setup.messages("{question}")
     return fingerprint(rendered[0]["content"] if setup.mode == "prompt" else rendered)
+
+
+def hashes(tasks: Sequence[Task], tools: Toolset, setup: Setup) -> dict[str, str]:
+    return usual_hashes(sys.modules[__name__], tasks, tools, setup)
+
+
+def eligible(tasks: Sequence[Task], setup: Setup) -> Sequence[Task]:
+    """All of them."""
+    return tasks
 
 
 def aggregate(pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:

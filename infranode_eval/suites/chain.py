@@ -5,6 +5,7 @@ Tasks, loop and verdict are the package infranode_eval.chain; here is how a run 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -24,7 +25,7 @@ from infranode_eval.chain.tasks import SETS, ChainTask, read_chain_tasks
 from infranode_eval.chain.toolbox import MAX_RESULT_CHARS, Toolbox
 from infranode_eval.chain.worlds import Session, World, open_world
 from infranode_eval.providers.protocol import Noting, Provider
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, usual_hashes
 from lm_eval_task import tools as toolbox
 from lm_eval_task.records import canonical_json
 from lm_eval_task.tools import Toolset
@@ -39,7 +40,9 @@ BASELINE = "one_call_then_guess"
 TAKES_ARMS = False
 STARTER = None
 REPLAYS = True
-TRANSCRIPTS_BESIDE = False
+TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
+OWN_ARMS = ()
+UNMARKED_MODE = "prompt"
 OWN_FLAGS = ("max_result_chars",)
 read_tools = toolbox.read_tools
 failure = failure_of
@@ -112,9 +115,23 @@ def rescore(task: ChainTask, row: Mapping[str, Any], bodies: Mapping[str, str], 
     return score_play(task, Course.from_json(row["transcript"], bodies), tools, mode)
 
 
+def notes_of(transcript: Mapping[str, Any]) -> dict[str, Any]:
+    """What a play in the live API read, so that a resumed run reads no more of it."""
+    return {}
+
+
 def prompt_hash(setup: Setup) -> str:
     """Over the opening of a play and the sentence that ends one."""
     return _opening().fingerprint(setup.mode, setup.tools)
+
+
+def hashes(tasks: Sequence[ChainTask], tools: Toolset, setup: Setup) -> dict[str, str]:
+    return usual_hashes(sys.modules[__name__], tasks, tools, setup)
+
+
+def eligible(tasks: Sequence[ChainTask], setup: Setup) -> Sequence[ChainTask]:
+    """All of them."""
+    return tasks
 
 
 def aggregate(pairs: Sequence[tuple[ChainTask, PlayScore]]) -> dict[str, float | None]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from infranode_eval.budget import Forecast
 
 MAX_TOKENS = 1024
-MODE = "native"
+MODE = UNMARKED_MODE = "native"
 OWN_SETS = False
 BASELINE = "bm25"
 TAKES_ARMS = False
@@ -40,7 +40,7 @@ OWN_ARMS = tuple(arms.CONDITIONS)       # --arm of this suite; each is put witho
 STARTER = None
 REPLAYS = True
 TRANSCRIPTS_BESIDE = True
-TAKES_BLANK = True          # a blank reply that has cost tokens is an answer
+TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = True
 OWN_FLAGS = ("condition",)
 failure = failure_of
 __all__ = ["PROGRAMS", "SETS", "answers_of", "failure", "notes_of"]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once
+from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
 from lm_eval_task.cases import looks_like_cases
@@ -24,7 +25,9 @@ BASELINE = "bm25"
 PROGRAMS = NOTHING
 TAKES_ARMS = True
 STARTER = None
-REPLAYS = TRANSCRIPTS_BESIDE = False
+REPLAYS = TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
+OWN_ARMS = ()
+UNMARKED_MODE = "prompt"
 OWN_FLAGS = ()
 play = play_once
 failure = failure_of
@@ -62,6 +65,15 @@ def score(task: Task, transcript: Transcript, setup: Setup) -> Score:
 
 def prompt_hash(setup: Setup) -> str:
     return prompt_fingerprint(setup.mode, setup.tools, setup.offer.intro if setup.offer else None)
+
+
+def hashes(tasks: Sequence[Task], tools: Toolset, setup: Setup) -> dict[str, str]:
+    return usual_hashes(sys.modules[__name__], tasks, tools, setup)
+
+
+def eligible(tasks: Sequence[Task], setup: Setup) -> Sequence[Task]:
+    """All of them."""
+    return tasks
 
 
 def aggregate(pairs: Sequence[tuple[Task, Score]]) -> dict[str, float | None]:
