@@ -52,6 +52,8 @@ def metrics_of(rows: Iterable[Row], databases: int) -> dict[str, Value]:
         **{f"sql_{kind}": _sql(rows, f"sql_{kind}") for kind in ("set", "strict")},
         "sql_set_given_route": _sql([row for row in answered(rows) if row["route_ok"] is True], "sql_set"),
         **_gaps(rows, hard), **_ways(answered(rows)), **_naive(rows, databases, hard)}
+    if any("follows_paragraph" in row for row in rows):
+        numbers["follows_paragraph"] = share(rows, "follows_paragraph")
     return numbers
 
 

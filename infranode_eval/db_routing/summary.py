@@ -9,6 +9,7 @@ from typing import Any
 from infranode_eval.db_routing.behaviour import answered, status_of
 from infranode_eval.db_routing.buckets import LABELS
 from infranode_eval.db_routing.metrics import by, by_bucket, hardest, share
+from infranode_eval.db_routing.scoring import AGENTIC
 from infranode_eval.statistics import wilson
 from infranode_eval.summary import per_cent
 
@@ -30,10 +31,14 @@ def routing_summary(result: Mapping[str, Any]) -> Iterator[str]:
     told = [row for row in kept if row["sql_set"] is not None]
     if told:
         yield _line("SQL", f"sql_set {_share(told, 'sql_set', repeats)}, sql_strict {_fraction(told, 'sql_strict')}")
-    yield _line("Werkzeugschritte", _ways(result["answered"]))
+    if any(row["procedure"] == AGENTIC for row in kept):
+        yield _line("Werkzeugschritte", _ways(result["answered"]))
+    if result["metrics"].get("follows_paragraph") is not None:
+        yield _line("folgt dem Text", f"{per_cent(result['metrics']['follows_paragraph'])} %")
     yield _line("Zufall, Mehrheit", f"{per_cent(result['metrics']['chance'])} %, "
                                     f"{per_cent(result['metrics']['majority'])} %")
-    if (status := status_of(rows)) is not None and result["backend"] != "baseline":
+    played = [row for row in rows if row["procedure"] == AGENTIC]
+    if (status := status_of(played)) is not None and result["backend"] != "baseline":
         yield _line("nicht gewertet", status)
     yield ""
     yield from _table("Gruppe", {LABELS.get(name, name): inside for name, inside in by_bucket(rows).items()})

@@ -147,7 +147,7 @@ def argument_problem(arguments: Mapping[str, Any]) -> str | None:
     return None if isinstance(value, str) else f"Der Parameter {needed} muss ein Text sein."
 
 
-_CLOCK = re.compile(r"now|current_|\b(?:date|time|datetime|julianday)\s*\(\s*\)|\bstrftime\s*\([^,()]*\)",
+_CLOCK = re.compile(r"now|\b(?:date|time|datetime|julianday)\s*\(\s*\)|\bstrftime\s*\([^,()]*\)",
                     re.IGNORECASE)
 
 
