@@ -1,4 +1,4 @@
-"""Rows of a wholesaler with a central warehouse and business customers only: 2024 and 2025; unused modules are empty."""
+"""Rows of a wholesaler with a central warehouse and business customers: 2024 and 2025; unused modules are empty."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ _TRUCKS = (("Schubmaststapler", "Elektro", 1600), ("Frontstapler", "Diesel", 300
 _DUTY = {"China": 0.047, "Vietnam": 0.031, "Türkei": 0.012, "Indien": 0.058}
 _PORTS = {"Hamburg": 46, "Rotterdam": 33, "Duisburg": 14, "Köln": 7}
 _PERISHABLE = ("Vogelfutter", "Katzenstreu", "Aquarium")
-_TERMS = (("2023-07-01", "2025-06-30"), ("2024-01-01", "2024-12-31"), ("2024-01-01", "2025-12-31"),
+_FRAMES = (("2023-07-01", "2025-06-30"), ("2024-01-01", "2024-12-31"), ("2024-01-01", "2025-12-31"),
           ("2024-07-01", "2025-06-30"), ("2025-01-01", "2025-12-31"), ("2025-01-01", "2026-12-31"))
 _WANTED = {"normal": 66, "eilig": 21, "Terminauftrag": 13}
 _FAULTS = {"Transportschaden": 31, "Falschlieferung": 24, "Fehlmenge": 19, "Materialfehler": 15, "Verspätung": 8,
@@ -271,9 +271,10 @@ def personalverwaltung_beschaeftigte_arbeitsverhaeltnisse_stammdaten(draw: Draw,
 
 
 def _here(made: Made, department: str) -> list[Row]:
-    """Who works in a department and is still there."""
+    """Who works in a department and is still there; its head comes last."""
     number = next(row["id"] for row in made[DEPARTMENTS] if row["abteilung_name"] == department)
-    return [p for p in made[STAFF] if p["abteilung_nr"] == number and p["ausgeschieden_am"] is None]
+    people = [p for p in made[STAFF] if p["abteilung_nr"] == number and p["ausgeschieden_am"] is None]
+    return sorted(people, key=lambda person: person["stellung_name"] == "Abteilungsleitung")
 
 
 def _on_duty(draw: Draw, people: list[Row], day: str) -> Row:
@@ -321,7 +322,8 @@ def personalverwaltung_weiterbildung_schulungsteilnahmen_beschaeftigte(draw: Dra
     for number in range(1, 116):
         person = draw.skewed(made[STAFF])
         fitting = _COURSE_OF.get(department[person["abteilung_nr"]], (4, 11, 9, 2))
-        day = draw.day(max(FIRST, person["eingestellt_am"]), LAST, {1: 1.7, 2: 1.8, 8: 0.4, 12: 0.3})
+        first, last = max(FIRST, person["eingestellt_am"]), person["ausgeschieden_am"] or LAST
+        day = draw.day(first, last, {1: 1.7, 2: 1.8, 8: 0.4, 12: 0.3})
         exam = draw.chance(0.78)
         yield {"id": number, "kurs_nr": 1 + draw.skewed(fitting), "personal_nr": person["id"], "termin_am": day,
                "bestanden_jn": None if not exam else "ja" if draw.chance(0.84) else "nein"}
@@ -465,7 +467,7 @@ def qualitaetssicherung_warenpruefung_stichproben_aus_anlieferungen(draw: Draw, 
             order = made[SUPPLY_ORDERS][arrival["order_nr"] - 1]
             far = made[SUPPLIERS][order["lieferant_nr"] - 1]["land_name"] in _DUTY
             sample = min(arrival["menge_stk"], draw.weighted({10: 4, 20: 5, 50: 2}))
-            bad = min(sample, draw.skewed(range(9 if far else 4), 2 if far else 3))
+            bad = min(sample, draw.skewed(range(15 if far else 5), 2))
             grade = "gesperrt" if bad * 8 > sample else "mit Auflage" if bad else "frei"
             yield {"id": number, "eingang_nr": arrival["id"], "personal_nr": _on_duty(draw, testers, day)["id"],
                    "geprueft_am": day, "probe_stk": sample, "ausschuss_stk": bad, "ergebnis_art": grade}
@@ -486,7 +488,7 @@ def materialwirtschaft_inventurverwaltung_zaehlung_zentrallager_kopfdaten(draw: 
     days = {"2024-06-29": "Zwischenzählung", "2024-12-30": "Jahresende", "2025-06-28": "Zwischenzählung",
             "2025-12-30": "Jahresende"}
     for number, (day, occasion) in enumerate(days.items(), 1):
-        yield {"id": number, "stichtag_am": day, "anlass_art": occasion, "personal_nr": leaders[0]["id"]}
+        yield {"id": number, "stichtag_am": day, "anlass_art": occasion, "personal_nr": leaders[-1]["id"]}
 
 
 def materialwirtschaft_inventurverwaltung_zaehlung_zentrallager_positionen(draw: Draw, made: Made) -> Iterator[Row]:
@@ -496,7 +498,7 @@ def materialwirtschaft_inventurverwaltung_zaehlung_zentrallager_positionen(draw:
             if draw.chance(0.42 if count["anlass_art"] == "Jahresende" else 0.2):
                 number += 1
                 wanted = draw.between(2, 40) * draw.weighted({6: 3, 12: 4, 24: 1})
-                gap = draw.weighted({0: 66, -1: 9, -2: 6, -4: 4, -7: 3, -12: 2, 1: 5, 3: 3, 8: 2})
+                gap = draw.weighted({0: 52, -1: 11, -2: 8, -5: 7, -9: 5, -14: 3, -23: 2, 1: 6, 3: 4, 8: 2})
                 yield {"id": number, "inventur_nr": count["id"], "artikel_nr": draw.skewed(made[ARTICLES])["id"],
                        "platz_nr": place["id"], "soll_stk": wanted, "ist_stk": wanted + gap}
 
@@ -531,7 +533,7 @@ def _amount(draw: Draw, article: Row) -> int:
 
 def vertriebssteuerung_rahmenvertraege_mit_vereinbarter_abnahmemenge(draw: Draw, made: Made) -> Iterator[Row]:
     for number in range(1, 39):
-        begin, end = draw.pick(_TERMS)
+        begin, end = draw.pick(_FRAMES)
         article = draw.skewed([a for a in made[ARTICLES] if a["listen_preis_eur"] < 60])
         yield {"id": number, "firma_nr": draw.skewed(made[FIRMS])["id"], "artikel_nr": article["id"],
                "beginn_am": begin, "ende_am": end,
