@@ -107,6 +107,8 @@ FORBIDDEN = [
     (("infranode_eval.suites",), ("infranode_eval.runner", *BACKENDS), "a suite talks to any provider"),
     (("infranode_eval.chain",), ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites",
      "infranode_eval.generator", *BACKENDS[:-1]), "a play knows neither the run nor a vendor"),
+    (("infranode_eval.db_routing",), ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites",
+     "infranode_eval.generator", *BACKENDS[:-1]), "a play of the routing suite knows neither the run nor a vendor"),
     (("infranode_eval.chain.inbox", "infranode_eval.chain.moves", "infranode_eval.chain.oracles",
       "infranode_eval.chain.weak", "infranode_eval.chain.variants"),
      ("infranode_eval.chain.answers", "infranode_eval.chain.scoring", "infranode_eval.chain.evidence",

@@ -49,7 +49,13 @@ def single_shot(catalogue: str, question: str, databases: int) -> list[dict[str,
 
 def catalogue_of(paragraphs: Iterable[tuple[str, str | None]]) -> str:
     """(label, paragraph) in the order in which they are shown, a line each; None: the label alone."""
-    return "\n".join([_CATALOGUE, *(label if text is None else f"{label}: {text}" for label, text in paragraphs)])
+    return "\n".join([_CATALOGUE, *(label if text is None else f"{label}: {one_line(text)}"
+                                    for label, text in paragraphs)])
+
+
+def one_line(paragraph: str) -> str:
+    """As a paragraph stands in a catalogue."""
+    return " ".join(paragraph.split())
 
 
 def catalogue_in(text: str) -> Mapping[str, str | None]:

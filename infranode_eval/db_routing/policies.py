@@ -15,7 +15,7 @@ from infranode_eval.db_routing.lexical import ROUTERS, best
 from infranode_eval.db_routing.loop import MOST_CALLS
 from infranode_eval.db_routing.naive import drawn
 from infranode_eval.db_routing.naive import majority as largest
-from infranode_eval.db_routing.opening import asks_for_answer, catalogue_in, question_in
+from infranode_eval.db_routing.opening import asks_for_answer, catalogue_in, one_line, question_in
 from infranode_eval.db_routing.tasks import RoutingTask
 from infranode_eval.providers.baselines import written
 from infranode_eval.providers.protocol import Answer, Messages, ProviderOptions, Sampling, Tools
@@ -46,7 +46,7 @@ class Situation:
         """What a database is called here: its name, else what its paragraph is called; None where it is not offered."""
         if database in self.catalogue:
             return database
-        text = self.task.panel.databases[database].description
+        text = one_line(self.task.panel.databases[database].description)
         return next((label for label, paragraph in self.catalogue.items() if paragraph == text), None)
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
@@ -11,13 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from infranode_eval.db_routing.compare import SqlVerdict
-from infranode_eval.db_routing.executor import Executor
+from infranode_eval.db_routing.executor import Executor, workers_for
 from infranode_eval.db_routing.finals import Golds, judged
 from infranode_eval.db_routing.rows import Rows, SqlError
 from lm_eval_task.errors import DataError, WorldNotReadyError
 
 MOST_SCHEMA_CHARS = 4_000       # of a schema as a model sees it, mark included
 CUT = "\n… gekürzt"
+_MOST_THREADS = 256     # of a run: as many workers as there are cores
 
 
 class Shown(NamedTuple):
@@ -32,7 +32,7 @@ class World:
 
     def __init__(self, files: Mapping[str, Path]) -> None:
         self._files = dict(files)
-        self._executor = Executor(files, os.cpu_count() or 1)     # workers start when they are needed
+        self._executor = Executor(files, workers_for(_MOST_THREADS))    # workers start when they are needed
         self._golds = Golds(self._executor)
         self._tables: dict[str, dict[str, str]] = {}
         self._lock = threading.Lock()
