@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from infranode_eval.db_routing.data import in_memory
 from infranode_eval.db_routing.folding import words
 from infranode_eval.db_routing.intents import Intent
 from infranode_eval.db_routing.register import Register
-from infranode_eval.db_routing.sources import Sources, closed_literals
+from infranode_eval.db_routing.sources import Sources, closed_literals, open_literals
 from infranode_eval.db_routing.wordlists import STEM
 
 Result = list[tuple[Any, ...]]
@@ -73,13 +74,18 @@ class Bench:
             connection.execute("ROLLBACK")
 
     def voiced(self, intent: Intent, phrasing: str) -> set[str]:
-        """The intent's concepts that a phrasing says: by a cue, or by a literal that is meaning (Garten)."""
+        """The intent's concepts that a phrasing says: by a cue, or by a literal that is meaning (Garten).
+
+        What names something (a town, a person) says nothing: Bonn is no Bon.
+        """
         key = intent.name, phrasing
         if key not in self._voiced:
             self._voiced[key] = self._voiced_in(intent, intent.phrasings[phrasing])
         return self._voiced[key]
 
     def _voiced_in(self, intent: Intent, text: str) -> set[str]:
+        for literal in open_literals(intent, self.sources.schemas[intent.database]):
+            text = re.sub(re.escape(literal), " ", text, flags=re.IGNORECASE)
         said = self.register.voiced(text) & set(self.sources.concepts(intent))
         begins = words(text)
         closed = closed_literals(intent, self.sources.schemas[intent.database])

@@ -60,10 +60,10 @@ def _check_rows(database: str, table: Table, made: Made) -> None:
 
 
 def fill(connection: sqlite3.Connection, schema: Schema, rows: TableRows, *, reverse: bool = False) -> None:
-    """Create and fill all tables; reverse: rows in the opposite order."""
+    """Create and fill all tables; reverse: rows in the opposite order, which a primary key would undo."""
     with connection:
         for table in schema.tables:
-            connection.execute(table.ddl)
+            connection.execute(table.ddl.replace("PRIMARY KEY", "NOT NULL UNIQUE") if reverse else table.ddl)
             marks = ", ".join("?" * len(table.columns))
             ordered = rows[table.name][::-1] if reverse else rows[table.name]
             connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", ordered)
