@@ -102,12 +102,13 @@ def fahrt_ist(draw: Draw, made: Made) -> Iterator[Row]:
             yield ride | _driven(draw, line, day, start, made["wagen_stamm"], staff)
 
 
-def _staff(draw: Draw) -> list[str]:
-    """Different people at the wheel, the busy ones first."""
+def _staff(draw: Draw) -> dict[str, list[str]]:
+    """Means → different people who may drive it, the busy ones first."""
     people: dict[str, None] = {}
     while len(people) < 44:
         people.setdefault(draw.person())
-    return list(people)
+    known = list(people)
+    return {"Bus": known[:19], "Straßenbahn": known[19:34], "Stadtbahn": known[34:]}
 
 
 def _day(draw: Draw, line: str) -> str:
@@ -145,7 +146,7 @@ def _cancelled(draw: Draw, means: str) -> Row:
     }
 
 
-def _driven(draw: Draw, line: Row, day: str, start: str, wagons: list[Row], staff: list[str]) -> Row:
+def _driven(draw: Draw, line: Row, day: str, start: str, wagons: list[Row], staff: dict[str, list[str]]) -> Row:
     name, means, hour = line["linien_name"], line["verkehrs_art"], int(start[:2])
     rush = 1.7 if hour in (7, 8, 16, 17) and weekday(day) < 5 else 1.0
     late = _lateness(draw, _LATE[name] * rush * (1.3 if day[5:7] in ("01", "11", "12") else 1.0))
@@ -158,7 +159,7 @@ def _driven(draw: Draw, line: Row, day: str, start: str, wagons: list[Row], staf
         "ausfall_grund": None,
         "ersatz_art": None,
         "wagen_nr": draw.skewed(fit)["id"],
-        "personal_name": draw.skewed(staff),
+        "personal_name": draw.skewed(staff[means]),
         "verspaetung_min": late,
         "auslastung_prozent": min(128, max(3, int(load))),
         "gefahren_km": km,
@@ -258,4 +259,5 @@ def wartung_lauf(draw: Draw, made: Made) -> Iterator[Row]:
 
 
 def _any_wagon(draw: Draw, made: Made, day: str) -> int:
-    return draw.skewed([wagon for wagon in made["wagen_stamm"] if str(wagon["bau_jahr"]) < day[:4]])["id"]
+    means = draw.weighted({"Bus": 6, "Straßenbahn": 5, "Stadtbahn": 3})
+    return _wagon(draw, made, means, day)
