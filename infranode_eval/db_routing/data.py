@@ -81,9 +81,10 @@ def content_sha256(connection: sqlite3.Connection) -> str:
 
 
 def cache_folder() -> Path:
-    """Where databases are kept between runs: $INFRANODE_EVAL_CACHE, else the user's cache."""
+    """Where databases are kept between runs: in $INFRANODE_EVAL_CACHE, else in the user's cache."""
     own, shared = os.environ.get(CACHE), os.environ.get("XDG_CACHE_HOME")
-    return Path(own) if own else Path(shared or Path.home() / ".cache") / "infranode-tool-eval" / "db_routing"
+    root = Path(own) if own else Path(shared or Path.home() / ".cache") / "infranode-tool-eval"
+    return root / "db_routing"
 
 
 def database_file(schema: Schema, digest: str, rows: Callable[[], TableRows], folder: Path) -> Path:

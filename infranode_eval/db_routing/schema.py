@@ -76,7 +76,7 @@ class Schema:
 
     @cached_property
     def concepts(self) -> Mapping[str, list[str]]:
-        """Concept → the columns that carry it, as "table.column"; of a table without such a column, its name."""
+        """Concept → the columns that carry it, as "table.column", and the tables, by name."""
         found: dict[str, list[str]] = {}
         for name, column in self.columns.items():
             found.setdefault(column.concept, []).append(name)

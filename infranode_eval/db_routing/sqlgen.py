@@ -80,7 +80,8 @@ def _way(ways: Sequence[tuple[Edge, ...]], table: str, intent: Intent) -> tuple[
         ways = named or ways
     shortest = [way for way in ways if len(way) == len(ways[0])]
     if len(shortest) > 1:
-        choice = sorted(f"{edge[0]}.{edge[1]}" for way in shortest for edge in way[:1])
+        different = [edge for way in shortest for edge in way if not all(edge in other for other in shortest)]
+        choice = sorted({f"{table}.{column}" for table, column, _ in different})
         raise DataError(f'{intent.name}: {table} is reached by {" and ".join(choice)}; name one in "path"')
     return shortest[0]
 
