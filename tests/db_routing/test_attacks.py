@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
@@ -228,7 +229,10 @@ def old_python() -> str | None:
         return sys.executable
     found = [*Path.home().glob(".pyenv/versions/3.10.*/bin/python3.10"),
              *Path.home().glob(".local/share/uv/python/cpython-3.10.*/bin/python3.10")]
-    return str(found[0]) if found else shutil.which("python3.10")
+    path = str(found[0]) if found else shutil.which("python3.10")
+    if path and subprocess.run([path, "-c", ""], capture_output=True).returncode:
+        return None     # a name that leads to no Python
+    return path
 
 
 @pytest.mark.parametrize("way", ["switch", "python3.10"])
