@@ -34,6 +34,7 @@ _KM_AN_HOUR = {"Straßenbahn": 19, "Stadtbahn": 28, "Bus": 22}
 _DAYS = {0: 1.0, 1: 0.9, 2: 0.95, 3: 1.0, 4: 1.1, 5: 0.75, 6: 0.5}          # rides of a weekday against Monday
 _HOURS = {5: 3, 6: 6, 7: 11, 8: 9, 9: 5, 10: 4, 11: 4, 12: 5, 13: 6, 14: 6, 15: 8, 16: 10, 17: 11, 18: 8, 19: 5, 20: 4,
           21: 3, 22: 2}
+_TILL_NIGHT, _NO_SUNDAY = ("1", "2", "4", "U3", "U5"), ("24", "57")
 _FULL = {7: 34, 8: 24, 12: 6, 13: 10, 16: 20, 17: 30, 18: 14}               # points of load that an hour adds
 _CANCELLED = {"Straßenbahn": 0.055, "Stadtbahn": 0.035, "Bus": 0.095}
 _WHY_CANCELLED = {"Personalmangel": 34, "Fahrzeugschaden": 22, "Unfall": 13, "Baustelle": 9, "Witterung": 8,
@@ -94,7 +95,7 @@ def fahrt_ist(draw: Draw, made: Made) -> Iterator[Row]:
             "fahr_tag": day,
             "wochen_tag": _WEEKDAYS[weekday(day)],
             "start_zeit": start,
-            "richtung_art": _direction(draw, name, start),
+            "richtung_name": _terminus(draw, name, start),
         }
         if draw.chance(_CANCELLED[line["verkehrs_art"]] * (1.6 if day[5:7] in ("01", "02", "12") else 1.0)):
             yield ride | _cancelled(draw, line["verkehrs_art"])
@@ -112,23 +113,28 @@ def _staff(draw: Draw) -> dict[str, list[str]]:
 
 
 def _day(draw: Draw, line: str) -> str:
-    """Night lines run in the nights to Saturday and Sunday most of all."""
+    """Night lines run in the nights to Saturday and Sunday only, two bus lines never on Sundays."""
     while True:
         day = draw.day(FIRST, LAST)
-        weight = (0.3 if weekday(day) < 5 else 1.0) if line.startswith("N") else _DAYS[weekday(day)]
-        if draw.chance(weight / 1.1):
+        weekend, sunday = weekday(day) > 4, weekday(day) == 6
+        runs = weekend if line.startswith("N") else not (sunday and line in _NO_SUNDAY)
+        if runs and (line.startswith("N") or draw.chance(_DAYS[weekday(day)] / 1.1)):
             return day
 
 
 def _start(draw: Draw, line: str) -> str:
     if line.startswith("N"):
-        return draw.clock("00:20", "03:50")
-    return clock(draw.weighted(_HOURS) * 60 + draw.below(60))
+        return draw.clock("00:30", "04:30")
+    while True:
+        hour = draw.weighted(_HOURS)
+        if hour < 20 or line in _TILL_NIGHT:
+            return clock(hour * 60 + draw.below(60))
 
 
-def _direction(draw: Draw, line: str, start: str) -> str:
-    inward = 0.22 if line.startswith("N") else 0.6 if start < "11:00" else 0.46
-    return "stadteinwärts" if draw.chance(inward) else "stadtauswärts"
+def _terminus(draw: Draw, line: str, start: str) -> str:
+    """Where a ride goes: most routes are listed towards the centre, where people go in the morning."""
+    onwards = 0.78 if line.startswith("N") else 0.6 if start < "11:00" else 0.46
+    return _ROUTES[line][-1 if draw.chance(onwards) else 0]
 
 
 def _cancelled(draw: Draw, means: str) -> Row:
@@ -180,10 +186,9 @@ def halt_ist(draw: Draw, made: Made) -> Iterator[Row]:
     stops = {stop["halt_name"]: stop["id"] for stop in made["halt_stamm"]}
     lines = {line["id"]: line["linien_name"] for line in made["linie_stamm"]}
     for ride in made["fahrt_ist"]:
-        if ride["fahrt_stand"] == "gefahren" and draw.chance(0.235):
+        if ride["fahrt_stand"] == "gefahren" and draw.chance(0.22):
             route = _ROUTES[lines[ride["linie_nr"]]]
-            inward = ride["richtung_art"] == "stadteinwärts"
-            way = route if inward != lines[ride["linie_nr"]].startswith("N") else route[::-1]
+            way = route if ride["richtung_name"] == route[-1] else route[::-1]
             for place, stop in enumerate(way):
                 number += 1
                 crowd = _CROWD.get(stop, 1.0) * (0.3 + ride["auslastung_prozent"] / 60)
