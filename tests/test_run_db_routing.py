@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import run_eval
-from infranode_eval.db_routing.data import CACHE
+from infranode_eval.db_routing.data import CACHE, cache_folder
 from infranode_eval.db_routing.opening import finalisation
 from tests.db_routing.tiny_panel import ALIASES, GOLDS, SCHEMAS, write_panel
 from tests.stub_endpoint import VENDORS, React, Request, StubEndpoint, vendor_body
@@ -31,7 +31,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"):
         monkeypatch.setenv(name, "none")
-    write_panel(tmp_path / "panel", tmp_path / "cache")
+    write_panel(tmp_path / "panel", cache_folder())
 
 
 def flags(url: str, *more: str) -> list[str]:

@@ -114,7 +114,7 @@ class Play:
         native = [call for call in reading.calls or () if self._mode == "prompt" and parts_of(answer.message).entries]
         text = "\n".join(filter(None, (reading.text, *(json.dumps(c.to_json(), ensure_ascii=False) for c in native))))
         self._said(asked, echo_text({} if native else answer.message, text), [(None, one) for one in executed],
-                   recovered=self._mode == "native" or reading.recovered)
+                   reading.recovered)
         lines = [f"{HEADER}{' '.join(str(Call(one.alias, one.arguments)).split())}:\n{one.text}" for one in executed]
         if reading.broken:
             lines.append(f"Fehler: {_UNREADABLE}")

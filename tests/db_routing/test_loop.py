@@ -282,8 +282,10 @@ LONG = native(entry("db_02", {"action": "execute_query", "sql": "SELECT id, bon_
 
 
 def test_an_overflow_at_the_first_call_is_a_failure(task: RoutingTask) -> None:
+    live = Stored([], {}, [OVERFLOW])
     with pytest.raises(ContextOverflowError):
-        played(task, [OVERFLOW])
+        db_routing.play(task, live, setup_for(task))
+    assert live.notes == {}, "the next run asks again: the context may be larger then"
 
 
 def test_an_overflow_later_leads_to_a_finalisation_with_short_results(task: RoutingTask) -> None:
@@ -332,6 +334,13 @@ def test_a_history_without_tools_goes_as_text_where_an_api_wants_that(task: Rout
         "Fertig.", finalisation()]
     assert (found.row["history"], found.score.outcome, found.row["api_calls"]) == ("text", "ok", 4)
     assert all("tool_calls" not in message for message in messages)
+
+
+def test_several_results_of_one_turn_are_one_message_of_the_text(task: RoutingTask) -> None:
+    calls = native(*(entry(alias, {"action": "get_schema"}, f"c{alias}") for alias in ORDER))
+    messages, _, _ = played(task, [calls, "Fertig.", RIGHT], results_need_tools=True).requests[-1]
+    assert [message["role"] for message in messages] == ["system", "user", "assistant", "user", "assistant", "user"]
+    assert messages[3]["content"].count("Ergebnis von ") == 3
 
 
 def test_a_history_without_results_is_not_rewritten(task: RoutingTask) -> None:
@@ -470,4 +479,12 @@ def test_a_play_killed_after_any_answer_goes_on_from_there(task: RoutingTask, na
     for kept in range(len(live.kept)):
         rest = [line for line in SCRIPTS[name] if not isinstance(line, Exception)][kept:]
         again = Stored(live.kept[:kept], live.notes, rest)
-        assert db_routing.play(task, again, setup).course.to_json()["messages"] == whole["messages"]
+        assert _requests(db_routing.play(task, again, setup).course.to_json()) == _requests(whole)
+
+
+def _requests(transcript: Mapping[str, Any]) -> Any:
+    """What was said, and which request each reply answers; a clock tells another time to what was not asked yet."""
+    calls = transcript["db_routing"]["calls"]
+    return [message["role"] for message in transcript["messages"]], transcript["db_routing"]["history"], [
+        call["request_sha256"] for call in calls if not any(one.get("volatile") for c in calls for one in
+                                                            c["tool_calls"])]

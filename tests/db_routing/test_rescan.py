@@ -39,3 +39,5 @@ def test_a_reading_of_then_that_differs_is_listed(task: RoutingTask) -> None:
 def test_native_calls_and_answers_are_not_read_again(task: RoutingTask) -> None:
     told = stored(task, [schema("db_02"), "Fertig.", CALL])
     assert list(changed_in(told)) == []
+    other = stored(task, ['{"name": "search", "arguments": {}}', said("db_02")])
+    assert list(changed_in(other)) == [], "of names that were not offered nothing is read, then as now"

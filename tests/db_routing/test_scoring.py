@@ -50,13 +50,15 @@ def test_the_last_probe_inherits_nothing(task: RoutingTask) -> None:
 
 
 def test_shared_names_follow_the_route_and_the_sql(task: RoutingTask) -> None:
-    score = played(task, [schema("db_02"), "Fertig.", said("db_02", "SELECT 3")]).score
+    twice = "SELECT 2 UNION ALL SELECT 2"
+    score = played(task, [schema("db_02"), "Fertig.", said("db_02", twice)]).score
     assert {name: getattr(score, name) for name in MATCHES} == {
-        "parsed": True, "call_match": True, "tool_match": True, "request_match": True, "args_match": False,
+        "parsed": True, "call_match": True, "tool_match": True, "request_match": True, "args_match": True,
         "datum_match": None, "lenient_call_match": True}
     assert score.calls == (Call("select_database", {"database": "laden"}),) and not score.failed
     row = score.to_json()
-    assert set(EXTRAS) <= row.keys() and (row["sql"], row["bucket"]) == ("SELECT 3", "neighbour_free")
+    assert set(EXTRAS) <= row.keys() and (row["sql"], row["bucket"]) == (twice, "neighbour_free")
+    assert (row["sql_set"], row["sql_strict"]) == (True, False), "args_match is sql_set"
 
 
 def test_a_gold_that_does_not_run_leaves_the_sql_denominator_only(tasks: Mapping[str, RoutingTask]) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import run_eval
-from infranode_eval.db_routing.data import CACHE
+from infranode_eval.db_routing.data import CACHE, cache_folder
 from infranode_eval.db_routing.panel import FOLDER, MANIFEST
 from infranode_eval.db_routing.tasks import aliases_in, questions_fingerprint, read_routing_tasks, tasks_of
 from infranode_eval.suites import db_routing
@@ -21,7 +21,7 @@ from tests.db_routing.tiny_panel import ALIASES, tiny_panel, write_panel
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
-    return write_panel(tmp_path / "panel", tmp_path / "cache")
+    return write_panel(tmp_path / "panel", cache_folder())
 
 
 def test_questions_come_in_the_order_of_the_manifest(folder: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_changed_cell_is_refused(folder: Path) -> None:
     import sqlite3
     from contextlib import closing
 
-    path = next((folder.parent / "cache").glob("laden-*.sqlite"))
+    path = next(cache_folder().glob("laden-*.sqlite"))
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("UPDATE kunden_stamm SET kunden_ort = 'Ulm' WHERE id = 1")
         connection.commit()
