@@ -84,7 +84,7 @@ def literals(bench: Bench) -> Iterator[Finding]:
         schema = bench.sources.schemas[intent.database]
         for condition in intent.where:
             column = schema.columns.get(condition.expression.column or "")
-            is_closed = column is not None and column.type == "TEXT" and not column.open and not _is_date(condition)
+            is_closed = column is not None and column.type == "TEXT" and not column.open and not _is_when(condition)
             for phrasing in PHRASINGS:
                 text = intent.phrasings[phrasing]
                 for value in () if is_closed else condition.literals:
@@ -92,9 +92,10 @@ def literals(bench: Bench) -> Iterator[Finding]:
                         yield Finding(intent.name, f'{phrasing} does not say "{value}": {text}')
 
 
-def _is_date(condition: Filter) -> bool:
+def _is_when(condition: Filter) -> bool:
+    """A date or a time of day."""
     return condition.operator in ("month", "year") or all(
-        re.match(r"\d{4}-\d\d", str(value)) for value in condition.literals or ("",))
+        re.match(r"\d{4}-\d\d|\d\d:\d\d$", str(value)) for value in condition.literals or ("",))
 
 
 def _stands(value: str | int | float, text: str, condition: Filter) -> bool:
@@ -114,10 +115,11 @@ def _stands(value: str | int | float, text: str, condition: Filter) -> bool:
 
 def _number_stands(value: int | float, said: str) -> bool:
     spelled = str(value).removesuffix(".0").replace(".", ",")
-    grouped = f"{value:,}".replace(",", ".") if isinstance(value, int) else spelled
+    grouped = f"{value:,}".replace(",", ".")
     by_word = isinstance(value, int) and 0 <= value < len(_NUMBERS) and (
         re.search(rf"\b{_NUMBERS[value]}", said) or (value == 1 and re.search(r"\bein(?:e[nrms]?|mal)?\b", said)))
-    return bool(re.search(rf"(?<!\d){re.escape(spelled)}(?!\d)", said)) or grouped in said or bool(by_word)
+    by_digits = re.search(rf"(?<![\d.]){re.escape(spelled)}(?!\d)", said)
+    return bool(by_digits) or (value >= 1000 and grouped in said) or bool(by_word)
 
 
 def _date_stands(date: re.Match[str], said: str, condition: Filter) -> bool:
