@@ -33,8 +33,8 @@ _ZONES = {"Lindenau": 2, "Mühlberg": 2, "Neustadt": 2, "Kirchfeld": 2, "Auenwal
 _LIFTS = ("Hauptbahnhof", "Rathaus", "Südbahnhof", "Messe", "Technische Hochschule")
 _RACKS = {"Radbügel": 7, "Vorderradhalter": 3, "Fahrradbox": 2}
 _ENTRIES: dict[str, dict[str, float]] = {
-    "Straßenbahn": {"stufenlos": 7, "Stufen": 3}, "Stadtbahn": {"stufenlos": 9, "Stufen": 1},
-    "Bus": {"stufenlos": 4, "Klapprampe": 5, "Stufen": 1}}
+    "Straßenbahn": {"ebenerdig": 7, "Stufen": 3}, "Stadtbahn": {"ebenerdig": 9, "Stufen": 1},
+    "Bus": {"ebenerdig": 4, "Klapprampe": 5, "Stufen": 1}}
 # Class of line → its intervals: day, from, to, minutes.
 _CLASS = {"1": "strong", "U3": "strong", "2": "plain", "4": "plain", "U5": "plain", "7": "weak", "38": "bus",
           "42": "bus", "24": "work", "57": "work", "21": "leisure", "33": "leisure", "N1": "night", "N2": "night"}
@@ -75,7 +75,7 @@ def halt_stamm(draw: Draw, made: Made) -> Iterator[Row]:
             "halt_name": name,
             "stadtteil_name": district,
             "tarif_zone": _ZONES.get(district, 1),
-            "zugang_art": "Aufzug" if name in _LIFTS else draw.weighted({"stufenlos": 6, "Rampe": 3, "Treppe": 4}),
+            "zugang_art": "Aufzug" if name in _LIFTS else draw.weighted({"ebenerdig": 6, "Rampe": 3, "Treppe": 4}),
             "rad_plaetze": places,
             "rad_bauart": draw.weighted(_RACKS) if places else None,
         }
@@ -224,7 +224,7 @@ def umstieg_weg(draw: Draw, made: Made) -> Iterator[Row]:
                     continue
                 number += 1
                 is_rail = "Stadtbahn" in (line["verkehrs_mittel"], vehicles[other["linien_name"]])
-                access = {"stufenlos": 5, "Aufzug": 6 if stop["zugang_art"] == "Aufzug" and is_rail else 0,
+                access = {"ebenerdig": 5, "Aufzug": 6 if stop["zugang_art"] == "Aufzug" and is_rail else 0,
                           "Rampe": 2, "Treppe": 3 if is_rail else 1}
                 walk = draw.between(1, 3) + (draw.between(1, 5) if is_rail else 0)
                 yield {
