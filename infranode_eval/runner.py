@@ -40,6 +40,7 @@ from lm_eval_task.records import Score, Task, fingerprint
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
 BROKEN_BODIES = 8        # so many tasks got the same body that is no answer, and nobody an answer: wrong address
 PROBED_ABOVE = 200       # a run that sends more tasks than that asks the first one alone
+PLAY_PROBE_S = 0.1       # a play of several requests keeps the others no longer waiting; a refusal comes at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +124,6 @@ class Runner:
         self.stored = {} if stored is None else stored
         self.pace = Pace(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
         self.stopping = threading.Event()
-        self._answered = threading.Event()   # one request of a play was answered, so the rest may follow
         self.stop_reason: str | None = None
         self.tools_hash = fingerprint(list(setup.tools_json))
         self._keep = keep
@@ -148,7 +148,8 @@ class Runner:
             probe = self._probe()
             if probe is not None:
                 self._start(threads, [probe], 1, self._judge_probe)
-                self._wait(threads, show, time.monotonic() + self.limits.probe_s, self._answered)
+                longest_s = PLAY_PROBE_S if self.suite.REPLAYS else self.limits.probe_s
+                self._wait(threads, show, time.monotonic() + min(longest_s, self.limits.probe_s))
             if not self.stopping.is_set():
                 rest = (unit for unit in self._units() if unit != probe)
                 self._start(threads, rest, min(self.limits.concurrency, len(self._kept)))
@@ -195,25 +196,16 @@ class Runner:
         if _refused_for_good(played):
             self.stop(_first_refused(played))
 
-    def saw_answer(self) -> None:
-        """An endpoint that answers one request refuses none for good; a single request ends with its verdict."""
-        if self.suite.REPLAYS:
-            self._answered.set()
-
     def stop(self, reason: str) -> None:
         """End the run; the first reason is kept."""
         self.stop_reason = self.stop_reason or reason
         self.stopping.set()
 
     def _wait(self, threads: Sequence[threading.Thread], show: Callable[[Progress], None] | None,
-              until: float = float("inf"), over: threading.Event | None = None) -> None:
-        """Until the threads have ended, the run is stopped, the time is over, or the event is set."""
+              until: float = float("inf")) -> None:
         for thread in threads:
             while thread.is_alive() and not self.stopping.is_set() and (left := until - time.monotonic()) > 0:
-                if over is None:
-                    thread.join(min(0.5, left))
-                elif over.wait(min(0.05, left)):
-                    return
+                thread.join(min(0.5, left))
                 if show:
                     show(Progress(len(self._kept), self._done, self._failed))
 
@@ -467,7 +459,6 @@ class Asker:
                 self._wait_after(error, patience)
             else:
                 pace.answered(ticket, billed_tokens(answer) if limits.tpm else None)
-                self._runner.saw_answer()
                 return answer
 
     def _put_off(self, error: RateLimitedError, patience: Patience, ticket: Ticket) -> None:
