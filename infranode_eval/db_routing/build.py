@@ -13,7 +13,7 @@ from infranode_eval.db_routing.data import content_sha256, row_count
 from infranode_eval.db_routing.gates import GATES, Finding
 from infranode_eval.db_routing.hardness import NEIGHBOURS, SIGNAL, THRESHOLD, Pool, Text
 from infranode_eval.db_routing.panel import MANIFEST, QUESTIONS, REGISTER, load_panel, panel_sha256, text_sha256
-from infranode_eval.db_routing.questions import question_line, question_row, task_id
+from infranode_eval.db_routing.questions import question_line, question_row, task_id_of
 from infranode_eval.db_routing.sources import Sources
 from lm_eval_task.errors import DataError
 
@@ -63,7 +63,7 @@ def manifest(bench: Bench, texts: Mapping[str, str], hardness: Mapping[str, Any]
     """The manifest of the specification, db_routing, section 1."""
     sources = bench.sources
     shuffled = random.Random(f"{sources.seed}/order")
-    order = [task_id(intent) for intent in sorted(sources.all_intents, key=lambda i: i.name)]
+    order = sorted(task_id_of(intent.name) for intent in sources.all_intents)
     shuffled.shuffle(order)
     value = {
         "format": 1, "panel": sources.config["panel"], "seed": sources.seed, "order": order,

@@ -19,6 +19,7 @@ FLOORS = tuple(number / 100 for number in range(5, 21))
 MOST_ISOLATED = 0.05            # share of flagged texts that an isolated database may have
 CLUSTER_BAND = (0.30, 0.70)
 SIGNAL = "char_wb_3_5"
+LEAST_OF_LEVEL = 10             # intents from which on a level has to be mixed
 ROUTER = 5                      # neighbours of the router that tests whether the flag means something
 
 
@@ -139,14 +140,19 @@ def _vectors(texts: Sequence[str]) -> tuple[Any, str]:
     return vectorizer.fit_transform(texts), f"scikit-learn {'.'.join(sklearn.__version__.split('.')[:2])}"
 
 
-def band_problems(pool: Pool, floor: float, clusters: Mapping[str, str | None]) -> Iterator[str]:
-    """What section 7 does not accept. clusters: database → its cluster, None for an isolated one."""
+def band_problems(pool: Pool, floor: float, clusters: Mapping[str, str | None],
+                  levels: Mapping[str, str]) -> Iterator[str]:
+    """What section 7 does not accept.
+
+    clusters: database → its cluster, None for an isolated one. levels: intent → its level.
+    """
     shares = pool.shares(floor)
     for name, share in shares.items():
         low, high = CLUSTER_BAND if clusters[name] else (0.0, MOST_ISOLATED)
         if not low <= share <= high:
             yield f"{name}: {share:.0%} flagged, expected {low:.0%} to {high:.0%}"
     yield from _steadiness(pool, floor, clusters)
+    yield from _levels(pool, floor, clusters, levels)
     yield from _questions(pool, floor)
     router = pool.router(floor)
     if router.get("unflagged", 0.0) - router.get("flagged", 0.0) < 0.20:
@@ -159,6 +165,17 @@ def _steadiness(pool: Pool, floor: float, clusters: Mapping[str, str | None]) ->
         moved = max(abs(shares[name] - around[1][name]) for shares in around)
         if clusters[name] and moved > 0.10:
             yield f"{name}: moves by {100 * moved:.0f} points when the floor moves by 0.01"
+
+
+def _levels(pool: Pool, floor: float, clusters: Mapping[str, str | None],
+            levels: Mapping[str, str]) -> Iterator[str]:
+    """No level of a cluster database is wholly hard or wholly free, where it has ten intents or more."""
+    flags: dict[tuple[str, str], list[bool]] = defaultdict(list)
+    for place, text in enumerate(pool.texts):
+        flags[text.database, levels[text.intent]].append(pool.verdict(place, floor).flagged)
+    for (name, level), found in sorted(flags.items()):
+        if clusters[name] and len(found) >= 2 * LEAST_OF_LEVEL and len(set(found)) == 1:
+            yield f"{name}: all {level} texts are {'flagged' if found[0] else 'free'}"
 
 
 def _questions(pool: Pool, floor: float) -> Iterator[str]:

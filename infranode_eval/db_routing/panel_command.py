@@ -116,7 +116,8 @@ def _neighbours(sources: Sources, chosen: Namespace) -> int:
         show(panel_views.neighbours_view(pool, floor, name))
     if not chosen.names:
         show(panel_views.shares_view(pool, floor, ruled, framed.all_intents))
-        show("".join(f"  {problem}\n" for problem in band_problems(pool, floor, clusters)))
+        levels = {intent.name: intent.level for intent in framed.all_intents}
+        show("".join(f"  {problem}\n" for problem in band_problems(pool, floor, clusters, levels)))
     return 0
 
 

@@ -23,8 +23,9 @@ TOOL = "select_database"
 HARD, FREE = "neighbour_hard", "neighbour_free"
 
 
-def task_id(intent: Intent) -> str:
-    return f"db_routing-{intent.name}"
+def task_id_of(intent: str) -> str:
+    """Of the intent's id: "filialhandel-017" → "db_routing-filialhandel-017"."""
+    return f"db_routing-{intent}"
 
 
 def question_row(intent: Intent, bench: Bench, verdict: Verdict) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def question_row(intent: Intent, bench: Bench, verdict: Verdict) -> dict[str, An
     gold = bench.gold(intent)
     question, paraphrase = intent.phrasings["a"], intent.phrasings["c"]
     return {
-        "task_id": task_id(intent), "set": "core", "category": bucket, "question": question,
+        "task_id": task_id_of(intent.name), "set": "core", "category": bucket, "question": question,
         "expected": [{"name": TOOL, "arguments": {"database": intent.database}}],
         "database": intent.database, "cluster": sources.register.databases[intent.database].cluster,
         "intent": intent.name, "level": intent.level, "gold_sql": sources.sql(intent),
