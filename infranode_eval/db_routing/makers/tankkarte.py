@@ -11,16 +11,16 @@ _TRADE = {12: 1.3, 10: 1.2, 8: 0.8, 1: 0.9}  # how busy a month is
 _TARIFFS = {"Basis": 46, "Flotte": 31, "Partner": 12}
 _DISCOUNT = {"Basis": (0, 0, 1), "Flotte": (2, 3, 3), "Fernverkehr": (4, 5, 5), "Partner": (6, 7, 8)}  # cents a litre
 _TRADES = {
-    "Handwerk": (4, 14), "Bau": (6, 26), "Pflege": (8, 34), "Spedition": (12, 60), "Gastronomie": (2, 7),
+    "Handwerk": (4, 14), "Bau": (6, 26), "Pflege": (8, 34), "Logistik": (12, 60), "Gastronomie": (2, 7),
     "Handel": (3, 16), "Personenbeförderung": (5, 22), "Dienstleistung": (2, 12),
 }  # smallest and largest fleet
 _BRANCHES = (
     ("hansen|farbig|firstmann|tischlerei|tropfnix|heizungsbau|metall|schreinerei|raumausstatter|kabel", "Handwerk"),
     ("krings|pflasterstein|betonglanz|gerüst", "Bau"),
-    ("pflegedienst|wohnstift|medizintechnik|tierklinik|optik", "Pflege"),
-    ("spedition|kurier|umzüge|fernlast|kühlfracht|paketzug", "Spedition"),
+    ("pflegedienst|wohnstift", "Pflege"),
+    ("spedition|kurier|umzüge|fernlast|kühlfracht|paketzug", "Logistik"),
     ("bäckerei|catering|hotel|getränke|eismann", "Gastronomie"),
-    ("handel|baumarkt|zoofach|schulbedarf|blumen|möbel|sportgeschäft|gärtnerei|druckerei", "Handel"),
+    ("handel|baumarkt|zoofach|schulbedarf|blumen|möbel|sportgeschäft|gärtnerei|optik", "Handel"),
     ("fahrschule|taxi|mietwagen|schülerfahrten", "Personenbeförderung"),
 )
 _MORE = (
@@ -34,7 +34,7 @@ _VEHICLES = {
     "Handwerk": {"Transporter": 64, "Kombi": 22, "Kleinwagen": 9, "Limousine": 5},
     "Bau": {"Transporter": 48, "Lkw": 27, "Kombi": 18, "Limousine": 7},
     "Pflege": {"Kleinwagen": 76, "Kombi": 14, "Transporter": 8, "Limousine": 2},
-    "Spedition": {"Lkw": 68, "Transporter": 24, "Kombi": 5, "Limousine": 3},
+    "Logistik": {"Lkw": 68, "Transporter": 24, "Kombi": 5, "Limousine": 3},
     "Gastronomie": {"Transporter": 58, "Kombi": 31, "Kleinwagen": 11},
     "Handel": {"Transporter": 44, "Kombi": 30, "Lkw": 13, "Kleinwagen": 13},
     "Personenbeförderung": {"Limousine": 52, "Kombi": 31, "Transporter": 17},
@@ -66,7 +66,7 @@ _PLATES = {"Köln": "K", "Bonn": "BN", "Düsseldorf": "D", "Aachen": "AC", "Leve
 def firma_stamm(draw: Draw, made: Made) -> Iterator[Row]:
     for number, name in enumerate(_shuffled(draw, [*names("firms"), *_MORE]), 1):
         trade = _trade(name)
-        tariff = "Fernverkehr" if trade in ("Spedition", "Bau") and draw.chance(0.7) else draw.weighted(_TARIFFS)
+        tariff = "Fernverkehr" if trade in ("Logistik", "Bau") and draw.chance(0.7) else draw.weighted(_TARIFFS)
         low, high = _TRADES[trade]
         yield {
             "id": number,
