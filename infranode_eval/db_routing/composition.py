@@ -67,7 +67,7 @@ def levels(bench: Bench) -> Iterator[Finding]:
 def _twinless(intent: Intent, bench: Bench) -> Iterator[Finding]:
     """What a common intent lacks: a twin in a sister, of the same frame, that one concept separates."""
     sister = (intent.twin or "").rpartition("-")[0]
-    twin = next((i for i in bench.sources.intents.get(sister, ()) if i.name == intent.twin), None)
+    twin = next((i for i in bench.sources.known.get(sister, ()) if i.name == intent.twin), None)
     if sister not in bench.register.sisters(intent.database) or twin is None:
         yield Finding(intent.name, f'names no twin in a sister that has intents, found "{intent.twin}"')
         return

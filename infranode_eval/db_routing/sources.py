@@ -25,8 +25,9 @@ FOLDER = DATA / "db_routing"
 class Sources:
     """The parts of a panel. schemas, intents: only of the databases that are written.
 
-    config: panel.json (panel, seed, databases, licence). descriptions: paragraph by database. reserve: paragraphs
-    without data. makers: database → functions that make the rows of its tables.
+    known: all intents, also where `intents` are those of some databases. config: panel.json (panel, seed, databases,
+    licence). descriptions: paragraph by database. reserve: paragraphs without data. makers: database → functions that
+    make the rows of its tables.
     """
 
     folder: Path
@@ -34,6 +35,7 @@ class Sources:
     register: Register
     schemas: Mapping[str, Schema]
     intents: Mapping[str, tuple[Intent, ...]]
+    known: Mapping[str, tuple[Intent, ...]]
     descriptions: Mapping[str, str]
     reserve: tuple[str, ...]
     lists: Wordlists
@@ -121,8 +123,9 @@ def read_sources(folder: Path = FOLDER, makers: Callable[[str], Mapping[str, Mak
         for cue in concept.cues:
             if cue.key in lists.stop:
                 raise DataError(f'concept {concept.name}: the cue "{cue.text}" is a function word', folder / "register")
-    return Sources(folder, config, register, schemas, {name: found for name, found in intents.items() if found},
-                   paragraphs["databases"], tuple(paragraphs["reserve"]), lists, makers)
+    intents = {name: found for name, found in intents.items() if found}
+    return Sources(folder, config, register, schemas, intents, intents, paragraphs["databases"],
+                   tuple(paragraphs["reserve"]), lists, makers)
 
 
 def _are_there(makers: Callable[[str], Mapping[str, Maker]], name: str) -> bool:
