@@ -20,6 +20,7 @@ Usage:
   python3 report.py --plots DIR                   its charts as SVG and PNG; both need the extra [report]
   python3 report.py --task S2-9 results/bench         a case of the bench: what it tests, its pitfalls, every reply
   python3 report.py --task filter_count-dresden-charging_power results/chain   a play of the suite chain, turn by turn
+  python3 report.py --suite db_routing                results/db_routing: routes, SQL, switches, arms of that suite
   python3 report.py --published                   the original benchmark's published rows, in a block of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
@@ -41,13 +42,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
-from infranode_eval.reports.archive import is_harness_output, read_json
+from infranode_eval.reports.archive import is_harness_output, read_json, suite_name
 from infranode_eval.reports.arms import arms_sections
 from infranode_eval.reports.common import over_common_rows
 from infranode_eval.reports.comparison import compare
 from infranode_eval.reports.comparison_tables import comparison_json, comparison_sections, flip_json
 from infranode_eval.reports.conformance import check_file
 from infranode_eval.reports.confusions import confusion_lines, confusion_of, confusion_section
+from infranode_eval.reports.db_routing_arms import routing_arms_sections
+from infranode_eval.reports.db_routing_audit import audited
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.drilldown import Case, case_json, case_lines, cases_of, unknown_task
 from infranode_eval.reports.exhibits import Exhibit, best_files, exhibits_of, without_rows
 from infranode_eval.reports.export import TABLES, csv_text, items_csv, json_text, report_csv, report_json
@@ -77,6 +81,7 @@ from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, PLAYED_NAMES, WORDINGS, TaskSet, known_sets
 from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
+from infranode_eval.suites import SUITES
 from infranode_eval.tables import FORMATS, render
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, UsageError
@@ -90,6 +95,10 @@ def parser() -> argparse.ArgumentParser:
     described.add_argument("--table", choices=tuple(TABLES), help="with --format csv: one row per run (runs), or one "
                                                                   "per run and category, outcome, repeat, variant, …")
     described.add_argument("--set", choices=(*NAMES, *WORDINGS[:2], *PLAYED_NAMES), help="only runs over this set")
+    described.add_argument("--suite", choices=SUITES, help="only runs of this suite; without a FILE those below "
+                                                           "results/SUITE")
+    described.add_argument("--gold-audit", metavar="FILE", help="suite db_routing: which golds are faulty, a line each "
+                                                                "{\"task_id\", \"gold_faulty\"}")
     described.add_argument("--tasks", metavar="FILE", action="append",
                            help="tasks that the results refer to (default: tasks.jsonl); once for each version of them")
     described.add_argument("--cases", metavar="FILE", action="append", default=[],
@@ -158,6 +167,8 @@ def view_of(options: argparse.Namespace) -> Callable[[argparse.Namespace], int]:
 
 _GOES_WITH = {"write": ("rescore",), "common": ("compare",), "sha256": ("sealed",), "common_rows": ("report",),
               "max_drop": ("gate_against", "gate"), "published": ("report",), "table": ("report",),
+              "gold_audit": ("report",),
+              "suite": ("report", "rescore", "task", "items", "gate", "gate_against"),
               "set": ("report", "compare", "items", "gate", "gate_against", "html", "plots"),
               "paths": ("report", "rescore", "task", "items", "confusion", "gate", "gate_against", "html", "plots",
                         "inspect_log")}
@@ -178,7 +189,7 @@ def report(options: argparse.Namespace) -> int:
         show(report_csv(summaries, options.table or "runs"))
     else:
         sections = report_sections([s for s in summaries if s.run.arm is None], look) \
-            + arms_sections(summaries) + wordings_sections(summaries)
+            + routing_arms_sections(summaries) + arms_sections(summaries) + wordings_sections(summaries)
         if options.published:
             sections.append(published_section(read_published()))
         if sections:
@@ -202,10 +213,16 @@ def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[st
     summaries, left_out = read_each(_files(options), lambda file: [
         s for s in summaries_of(file, tools, sets) if meant(s.run, over)], _say)
     _some_meant(options, summaries, left_out)
+    if options.suite:
+        summaries = [s for s in summaries if s.run.suite == suite_name(options.suite)]
+        if not summaries and not left_out:
+            raise DataError(f"no result file holds a run of the suite {options.suite}")
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]
         if not summaries and not left_out:
             raise DataError(f"no result file holds a run over the set {options.set}")
+    if options.gold_audit:
+        summaries = audited(summaries, Path(options.gold_audit))
     return summaries, left_out, look_again(tools, sets)
 
 
@@ -217,7 +234,7 @@ def _some_meant(options: argparse.Namespace, found: Sequence[object], left_out: 
 
 
 def _files(options: argparse.Namespace) -> tuple[Path, ...]:
-    return result_files(options.paths, needed=not options.published)
+    return result_files(options.paths, needed=not options.published, suite=options.suite)
 
 
 def _say(message: str) -> None:
@@ -240,7 +257,8 @@ def draw(options: argparse.Namespace) -> int:
 
     def read(file: Path) -> list[Exhibit]:
         return [e for e in exhibits_of(file, tools, sets, prices.prices)
-                if meant(e.run, over) and (not options.set or e.summary.dataset == options.set)]
+                if meant(e.run, over) and (not options.set or e.summary.dataset == options.set)
+                and e.run.suite != ROUTED]     # its tables are shown by the other views
 
     found, left_out = read_each(files, read if len(files) <= MOST_RUNS else lambda f: list(map(without_rows, read(f))),
                                 _say)
@@ -249,7 +267,8 @@ def draw(options: argparse.Namespace) -> int:
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     _some_meant(options, found, left_out)
     if not found and not left_out:
-        raise DataError(f"no result file holds a run over the set {options.set}")
+        raise DataError(f"no result file holds a run over the set {options.set}" if options.set else
+                        f"page and pictures do not show runs of the suite {ROUTED}")
     for line in version_notes(e.summary for e in found):
         _say(line)
     written = write_plots(found, Path(options.plots)) if options.plots else []

@@ -11,6 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.statistics import Interval, cluster_bootstrap, wilson
 from lm_eval_task.metrics import POLICIES
@@ -18,7 +19,7 @@ from lm_eval_task.metrics import POLICIES
 
 def policies_of(suite: str) -> tuple[str, ...]:
     """The categories of a suite that stay out of ability."""
-    return () if suite == PLAYED else POLICIES
+    return () if suite in (PLAYED, ROUTED) else POLICIES
 
 
 def ability_weights(categories: Sequence[str], policies: Sequence[str] = POLICIES) -> list[float]:

@@ -13,6 +13,7 @@ from sys import intern
 from typing import Any
 
 from infranode_eval.arms import arm_of
+from infranode_eval.reports import db_routing_rows as routes
 from infranode_eval.reports import plays
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
@@ -38,8 +39,8 @@ class Row:
 
     native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
     or where it is unknown. cut_in_reasoning, cut_repeating: where the budget ended. prompt_tokens: as the endpoint
-    counted. details: what only a bench case tells, by DETAILS, or a play of the suite chain, by plays.DETAILS; empty
-    elsewhere.
+    counted. details: what only a bench case tells, by DETAILS, a play of the suite chain, by plays.DETAILS, or a route,
+    by routes.DETAILS; empty elsewhere.
     """
 
     task_id: str
@@ -84,6 +85,17 @@ class Row:
         score = plays.verdict_of(value)
         return cls(intern(value["task_id"]), intern(category), repeat, score, plays.is_native(value),
                    details=plays.details_of(value))
+
+    @classmethod
+    def of_route(cls, value: Any) -> Row:
+        """A row of the suite db_routing; its bucket is its category. Raise DataError for a broken row."""
+        _, repeat = _place(value)
+        score, details = routes.verdict_of(value), routes.details_of(value)
+        return cls(intern(value["task_id"]), details["bucket"], repeat, score, bool(details["tool_calls"]),
+                   details=details)
+
+
+_OF_SUITES = {plays.SUITE: Row.of_play, routes.SUITE: Row.of_route}
 
 
 def _place(value: Any) -> tuple[str, int]:
@@ -180,13 +192,13 @@ def _calls(value: Any, row: Mapping[str, Any]) -> tuple[Call, ...]:
 class Run:
     """One model, measured once, from either harness.
 
-    hashes: tasks, tools, prompt; None where the file does not tell. n, failed: rows. metrics, answered: as stored,
-    over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty where only metrics were
-    stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set before --limit, if told.
-    set_name: what the file calls its set. program: what a baseline does, in its own words. headline: the numbers that
-    the suite puts first, the one that counts before the others. world: kind, name and hash of the one that a suite with
-    a world was played in (of the settings), else empty. totals: what the run took, as stored; empty where the file does
-    not tell.
+    hashes: tasks, tools, prompt, and panel where there is one; None where the file does not tell. n, failed: rows.
+    metrics, answered: as stored, over all rows (a failure is not solved) and over the answered ones, 0–1. rows: empty
+    where only metrics were stored. tasks: the tasks by id where the file holds them. task_count: tasks of the set
+    before --limit, if told. set_name: what the file calls its set. program: what a baseline does, in its own words.
+    headline: the numbers that the suite puts first, the one that counts before the others. world: kind, name and hash
+    of the one that a suite with a world was played in (of the settings), else empty. totals: what the run took, as
+    stored; empty where the file does not tell. version: of the package that made the file.
     """
 
     path: str
@@ -213,16 +225,27 @@ class Run:
     headline: tuple[str, ...] = ()
     world: Mapping[str, Any] = field(default_factory=dict)
     totals: Mapping[str, Any] = field(default_factory=dict)
+    version: str | None = None
 
     @property
     def arm(self) -> str | None:
-        """What was changed about the tools, None for the tools as they stand."""
+        """What was changed about the tools, None for the tools as they stand; db_routing: the condition of one request.
+
+        There `anonymised` is the base of the others.
+        """
+        if self.suite == routes.SUITE:
+            return text_or_none(self.settings.get("condition")) if self.single_shot else None
         return arm_of(self.settings)
+
+    @property
+    def single_shot(self) -> bool:
+        """Was each question of the suite db_routing put in one request?"""
+        return self.suite == routes.SUITE and self.settings.get("procedure") == routes.SINGLE_SHOT
 
     @property
     def measure(self) -> str:
         """The number that tells whether a row is solved, under its name in results files."""
-        return "task_success" if self.suite == plays.SUITE else "call_match"
+        return {plays.SUITE: "task_success", routes.SUITE: "route_ok"}.get(self.suite, "call_match")
 
     @property
     def baseline(self) -> bool:
@@ -276,6 +299,7 @@ def is_harness_output(value: Any) -> bool:
 # --- our own format ---------------------------------------------------------------------------------------------------
 
 _TEXTS = ("suite", "model", "backend", "mode")
+_HASHES = ("tasks", "tools", "prompt")
 
 
 def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) -> Run:
@@ -296,8 +320,8 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
     offered = tools if known else None      # under an arm replies speak of other tools
     try:
         rules: Rules = {}
-        rows = tuple([Row.of_play(row) if value["suite"] == plays.SUITE else
-                      Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])
+        own = _OF_SUITES.get(value["suite"])
+        rows = tuple([own(row) if own else Row.from_json(row, value["mode"], offered, rules) for row in value["rows"]])
         _check_twins(rows)
     except DataError as error:
         raise DataError(str(error), path) from None
@@ -308,11 +332,13 @@ def run_from_json(value: Any, path: str | Path, tools: Toolset | None = None) ->
         path=str(path), harness=str(value.get("harness") or "run_eval"), suite=suite_name(value["suite"]),
         model=value["model"], backend=value["backend"], mode=value["mode"], setup=setup,
         complete=value.get("complete") is True, scorer_version=str(value.get("scorer_version") or "?"),
-        hashes={key: text_or_none(hashes.get(key)) for key in ("tasks", "tools", "prompt")}, settings=settings,
+        hashes={key: text_or_none(hashes.get(key)) for key in (*_HASHES, *(["panel"] if "panel" in hashes else []))},
+        settings=settings,
         n=len(rows), failed=failed, metrics=_numbers(value, "metrics", path),
         answered=_numbers(value, "answered", path), rows=rows, set_name=text_or_none(value.get("set")), program=program,
         headline=tuple(value["headline"]) if isinstance(value.get("headline"), dict) else (),
-        world=_world(value), totals=value["totals"] if isinstance(value.get("totals"), dict) else {})
+        world=_world(value), totals=value["totals"] if isinstance(value.get("totals"), dict) else {},
+        version=text_or_none(value.get("version")))
 
 
 def _world(value: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -94,7 +94,7 @@ def families_of(summaries: Iterable[Summary]) -> tuple[list[list[Effect]], list[
     """(the effects of each base, in the order of ARMS; runs under an arm that have no base)."""
     bases: dict[tuple[Group, str, str, str], Summary] = {}
     under: dict[tuple[Group, str, str, str], list[Summary]] = {}
-    for summary in sorted(summaries, key=lambda s: s.run.path):
+    for summary in sorted((s for s in summaries if s.routing is None), key=lambda s: s.run.path):
         if summary.run.arm is None:
             bases.setdefault(_family(summary), summary)
         else:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from infranode_eval.reports.archive import Row, Run
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.statistics import Interval, clustered_proportion, wilson
@@ -20,6 +21,7 @@ from lm_eval_task.records import Task
 SUITE = "bench"
 USUAL = "B"             # the set-up of the suite as it is by default
 PLAYED_AS_USUAL = "C"   # the same of the suite chain
+ROUTED_AS_USUAL = "D"   # the same of the suite db_routing
 CALLING = tuple(stage for stage in STAGES if stage not in SILENT)
 SEVERAL, ASKING = "S3", "S5"
 FEW_CLUSTERS = 20       # below these, drawing clusters promises more than so few can keep
@@ -132,14 +134,18 @@ class Bench:
         return self.numbers.streng if self.streng_leads else self.numbers.auftraege_gelungen
 
 
+_LONG = {PLAYED: PLAYED_AS_USUAL, ROUTED: ROUTED_AS_USUAL}
+
+
 def setup_of(run: Run) -> str:
-    """B for a bench as it is by default, C for the suite chain; else S, N, R, or what makes a set-up custom.
+    """B for a bench as it is by default, C for the suite chain, D for db_routing; else S, N, R, or why it is custom.
 
     Two customs are not one.
     """
     settings = run.settings
-    if run.suite == PLAYED and (run.baseline or (settings.get("max_tokens"), settings.get("temperature")) == (1024, 0)):
-        return PLAYED_AS_USUAL
+    long = (settings.get("max_tokens"), settings.get("temperature")) == (1024, 0)
+    if run.suite in _LONG and (run.baseline or long):
+        return _LONG[run.suite]
     usual = (settings.get("max_tokens"), settings.get("temperature")) == (512, 0)
     if run.suite == SUITE and (run.baseline or usual):
         return USUAL

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from infranode_eval.reports.archive import Row, Run
 from infranode_eval.reports.comparison import tasks_of
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import group_of
@@ -54,8 +55,9 @@ def over_common_rows(runs: Iterable[Run], sets: Sequence[TaskSet], tools: Toolse
 
 
 def _asked(run: Run, sets: Sequence[TaskSet], summary: Summary) -> Asked:
-    if run.suite == PLAYED:
-        raise DataError(f"is a run of suite {PLAYED}, whose tasks hang on their world: name the versions apart",
+    if run.suite in (PLAYED, ROUTED):
+        what = "world" if run.suite == PLAYED else "panel"
+        raise DataError(f"is a run of suite {run.suite}, whose tasks hang on their {what}: name the versions apart",
                         run.path)
     if not run.rows:
         raise DataError("holds numbers only, no rows to choose from (lm_eval: --log_samples)", run.path)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from infranode_eval.reports.archive import Row, Run, short_hash
 from infranode_eval.reports.bench import FEW_CLUSTERS, SUITE, setup_of
 from infranode_eval.reports.chain import with_sets, world_name
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.plays import CONTROL
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, clusters_of, set_of
@@ -95,8 +96,8 @@ class Comparison:
     @property
     def measure(self) -> str:
         """What is compared, under its name in results files."""
-        if self.first.suite == PLAYED:
-            return "task_success"
+        if self.first.suite in (PLAYED, ROUTED):
+            return self.first.measure
         return "call_match" if self.first.suite != SUITE else "streng" if self.streng else "auftraege_gelungen"
 
     @property
@@ -278,7 +279,8 @@ def differing(first: Run, second: Run, names: Sequence[str] = ("tasks", "tools",
     values = [{"tasks": short_hash(run.hashes.get("tasks")), "tools": short_hash(run.hashes.get("tools")),
                "prompt": short_hash(run.hashes.get("prompt")), "mode": run.mode, "suite": run.suite,
                "set-up": setup_of(run), "arm": run.arm or "none", "scorer version": run.scorer_version,
-               "world": world_name(run.world) or "none",
+               "world": world_name(run.world) or "none", "panel": short_hash(run.hashes.get("panel")),
+               "procedure": str(run.settings.get("procedure", "any")),
                "length of tool results": str(run.settings.get("max_result_chars", "any"))}
               for run in (first, second)]
     return [f"{name}{' hash' if name in ('tasks', 'tools', 'prompt') else ''} {values[0][name]} / {values[1][name]}"
@@ -291,7 +293,8 @@ def _paired_ids(first: Run, second: Run, sets: Sequence[TaskSet], common: bool) 
     for run in (first, second):
         if not run.rows:
             raise DataError("holds numbers only, no rows to pair (lm_eval: --log_samples)", run.path)
-    differ = differing(first, second, (*(() if common else ("tasks",)), "tools", "mode", "suite", "world"))
+    differ = differing(first, second, (*(() if common else ("tasks",)), "tools", "mode", "suite", "world", "panel",
+                                      "procedure"))
     if differ:
         only_tasks = len(differ) == 1 and differ[0].startswith("tasks")
         hint = "; --common compares the tasks that both hold" if only_tasks else ""

@@ -9,6 +9,7 @@ from infranode_eval.reports.archive import Row, Run, counted
 from infranode_eval.reports.bench import SUITE, setup_of
 from infranode_eval.reports.bench_tables import claims_of, claims_sentence, help_sentence, streng_sentence
 from infranode_eval.reports.comparison import Comparison, Flip, Part, p_text, sentence
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent
 
 
@@ -73,7 +74,7 @@ def _part_cells(part: Part) -> tuple[str, ...]:
 def _categories(found: Comparison, names: tuple[str, str]) -> Table:
     rows = tuple((category or "(none)", *(f"{solved:.4g}/{part.n}" for solved in (part.first, part.second)),
                   str(part.gained), str(part.lost)) for category, part in found.parts.items())
-    kind = "category" if found.unit == "task" else "stage"
+    kind = "bucket" if found.first.suite == ROUTED else "category" if found.unit == "task" else "stage"
     return Table(f"{found.measure} by {kind}", _columns(kind, *names, "gained", "lost"), rows)
 
 

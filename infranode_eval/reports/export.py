@@ -19,6 +19,9 @@ from infranode_eval.reports.abstention_tables import abstention_json, line_json
 from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.bench_tables import bench_json, bench_line, stage_json
 from infranode_eval.reports.chain_tables import category_lines, chain_json, chain_line
+from infranode_eval.reports.db_routing_arms import arm_lines, arms_json, families
+from infranode_eval.reports.db_routing_panels import panel_of
+from infranode_eval.reports.db_routing_tables import route_lines, routing_json, routing_line
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.items_tables import items_json
@@ -30,6 +33,7 @@ from infranode_eval.reports.wordings import wordings_json, wordings_of
 from infranode_eval.statistics import smallest_detectable_difference, wilson
 
 FORMAT = 1
+_SOMETIMES = ("world", "results", "panel", "condition", "cut")        # keys of groups of some suites
 SHARES = ("native", "recovered", "malformed", "truncated")
 
 
@@ -40,7 +44,17 @@ def report_json(summaries: Iterable[Summary], left_out: Sequence[str] = (), look
     arms = [effect_json(effect) for effects in families_of(summaries)[0] for effect in effects]
     wordings = [wordings_json(one) for one in wordings_of(summaries)]
     return json_text({"format": FORMAT, "groups": groups, "arms": arms, "wordings": wordings,
-                      "left_out": list(left_out)})
+                      "left_out": list(left_out), **_routing_parts(summaries)})
+
+
+def _routing_parts(summaries: Sequence[Summary]) -> dict[str, Any]:
+    """The conditions in one request, and the definitions of each panel; empty without a run of the suite."""
+    found = {(s.routing.panel, s.routing.votes): panel_of(s.routing.panel) for s in summaries if s.routing is not None}
+    if not found:
+        return {}
+    return {"routing_arms": [arms_json(family) for family in families(summaries)],
+            "definitions": {str(sha): [one.to_json() for one in panel.definitions(votes)]
+                            for (sha, votes), panel in found.items() if panel is not None}}
 
 
 def json_text(value: Any) -> str:
@@ -50,7 +64,7 @@ def json_text(value: Any) -> str:
 def _group_json(group: Group, summaries: Sequence[Summary], look: Look | None) -> dict[str, Any]:
     """Runs that may be compared with each other, in the order of the tables; those of other groups may not."""
     noises = noises_of(summaries)
-    told = {name: value for name, value in group._asdict().items() if name not in ("world", "results") or value}
+    told = {name: value for name, value in group._asdict().items() if name not in _SOMETIMES or value}
     return {**told,
             "detectable": {str(share): smallest_detectable_difference(group.count, share) for share in DISCORDANT},
             "items": items_json(summaries, look),
@@ -80,6 +94,7 @@ def _run_json(summary: Summary, tier: int | None, noise: Noise | None) -> dict[s
         "abstention": None if summary.abstention is None else abstention_json(summary.abstention),
         "bench": None if summary.bench is None else bench_json(summary.bench),
         **({} if summary.chain is None else {"chain": chain_json(summary.chain)}),
+        **({} if summary.routing is None else {"routing": routing_json(summary, summary.routing)}),
         "warnings": list(summary.warnings)}
 
 
@@ -197,6 +212,23 @@ def _near_miss_lines(group: Group, summary: Summary, tier: int | None) -> list[L
             for miss in (summary.chain.near if summary.chain else ())]
 
 
+def _routing_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    found = summary.routing
+    return [{**_identity(summary), "dataset": group.dataset, "mode": group.mode, "setup": group.setup,
+             "prompt_hash": summary.run.hashes.get("prompt"), "repeats": group.repeats,
+             **routing_line(summary, found, tier)}] if found else []
+
+
+def _route_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [{**_identity(summary), **line} for line in route_lines(summary, summary.routing)] \
+        if summary.routing else []
+
+
+def _no_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    """Of a table that is about several runs at once."""
+    return []
+
+
 def items_csv(summaries: Iterable[Summary]) -> str:
     """One row per task of each group that enough models answered."""
     lines = [{"dataset": group.dataset, "tasks_hash": group.tasks, "mode": group.mode, "setup": group.setup,
@@ -210,7 +242,8 @@ TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "runs": _run_lines, "categories": _category_lines, "outcomes": _outcome_lines, "first_calls": _first_call_lines,
     "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,
     "abstention": _abstention_lines, "bench": _bench_lines, "stages": _stage_lines, "chain": _chain_lines,
-    "chain_categories": _chain_category_lines, "near_misses": _near_miss_lines}
+    "chain_categories": _chain_category_lines, "near_misses": _near_miss_lines, "routing": _routing_lines,
+    "routes": _route_lines, "routing_arms": _no_lines}
 _RUN = ("model", "path")
 _HEADERS = {     # of tables without lines
     "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
@@ -223,11 +256,14 @@ _HEADERS = {     # of tables without lines
     "bench": _RUN, "stages": (*_RUN, "stage", "solved", "n", "answered", "streng", "value", "low", "high",
                               "pass_hat_k"),
     "chain": _RUN, "chain_categories": (*_RUN, "category", "n", "solved", "task_success", "low", "high"),
-    "near_misses": (*_RUN, "near_miss", "rows", "tasks")}
+    "near_misses": (*_RUN, "near_miss", "rows", "tasks"), "routing": _RUN, "routes": (*_RUN, "kind", "name"),
+    "routing_arms": (*_RUN, "condition", "bucket")}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:
     """One of TABLES, with a header even where it has no line."""
+    if table == "routing_arms":
+        return csv_text(arm_lines(families(summaries)), _HEADERS[table])
     lines = [line for group, inside in grouped(summaries)
              for summary, tier in zip(inside, tiers(inside), strict=True)
              for line in TABLES[table](group, summary, tier)]

@@ -12,6 +12,7 @@ from infranode_eval.reports.archive import UNKNOWN, Row, Run
 from infranode_eval.reports.bench import Bench, bench_of, metrics_of
 from infranode_eval.reports.caveats import MANY_TRUNCATED, caveats_of
 from infranode_eval.reports.chain import Chain, chain_of, counted_rows, in_order, shares_of, with_sets
+from infranode_eval.reports.db_routing import Routing, routing_of
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.reports.robustness import Robustness, robustness_of
@@ -82,12 +83,13 @@ class Summary:
     tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
     is made of; method: how. categories: in the order of the rows, of chain in its own. difficulty: rows by BUCKETS,
     empty where unknown.
-    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain. shares: native,
-    malformed, truncated among the answered rows, recovered among the readable calls. profile: first calls in
-    not_covered, None without such tasks or without their gold. tally: None without rows. steadiness: None for tasks
-    that were asked once.
-    robustness, abstention: of runs over these sets only; bench, chain: of these suites only. In chain all numbers but
-    the counts of `run` are over the rows outside its control set. version: of the set, None where it is not known.
+    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain and db_routing.
+    shares: native, malformed, truncated among the answered rows, recovered among the readable calls. profile: first
+    calls in not_covered, None without such tasks or without their gold. tally: None without rows. steadiness: None for
+    tasks that were asked once.
+    robustness, abstention: of runs over these sets only; bench, chain, routing: of these suites only. In chain all
+    numbers but the counts of `run` are over the rows outside its control set. version: of the set, None where it is not
+    known.
     """
 
     run: Run
@@ -112,6 +114,7 @@ class Summary:
     abstention: Abstention | None = None
     bench: Bench | None = None
     chain: Chain | None = None
+    routing: Routing | None = None
     version: str | None = None
 
     @property
@@ -147,7 +150,9 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     run = with_sets(run, tasks)
     rows, bench = counted_rows(run), bench_of(run, tasks)
     chain = chain_of(run, clusters_of(known) if known else {})
-    strict, answered = _metrics(run, bench, chain)
+    routing = routing_of(run)
+    strict, answered = _metrics(run, bench, chain, routing)
+    plays = chain is not None or routing is not None
     tally, outcomes = _tally(rows, known, run.suite), Counter([row.score.outcome for row in rows])
     spread, method = _spread(run, rows, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
@@ -158,24 +163,26 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         repeats=repeats, strict=strict, answered=answered,
         spread=spread, method=method, categories=in_order(_categories(rows)) if chain else _categories(rows),
         difficulty=_difficulty(run.rows, known),
-        outcomes=outcomes, fates={} if chain else _fates(rows, outcomes),
-        shares=shares_of(run.rows) if chain else _shares(run.rows, outcomes),
-        profile=None if chain else _profile(run.rows, tasks), warnings=(), tally=tally,
+        outcomes=outcomes, fates={} if plays else _fates(rows, outcomes),
+        shares=shares_of(run.rows) if plays else _shares(run.rows, outcomes),
+        profile=None if plays else _profile(run.rows, tasks), warnings=(), tally=tally,
         steadiness=steadiness_of(rows) if repeats > 1 else None,
         robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
         abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None, bench=bench, chain=chain,
-        version=known.version if known else None)
+        routing=routing, version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
 
 
-def _metrics(run: Run, bench: Bench | None,
-             chain: Chain | None) -> tuple[Mapping[str, float | None], Mapping[str, float | None]]:
+def _metrics(run: Run, bench: Bench | None, chain: Chain | None, routing: Routing | None,
+             ) -> tuple[Mapping[str, float | None], Mapping[str, float | None]]:
     """(over all rows, over the answered ones); as stored for a run without rows."""
     if not run.rows:
         return run.metrics, run.answered
     if chain is not None:
         return chain.metrics, chain.answered_metrics
+    if routing is not None:
+        return routing.metrics, routing.answered_metrics
     pairs = [(row.category, row.score) for row in run.rows]
     strict = aggregate(pairs)
     answered = _answered(pairs, strict)

@@ -11,12 +11,14 @@ from dataclasses import dataclass
 
 from infranode_eval.reports.chain import CALL_RATIOS
 from infranode_eval.reports.comparison import differing
+from infranode_eval.reports.db_routing import NO_SHARES
 from infranode_eval.reports.figures import Summary
 from lm_eval_task.errors import DataError, UsageError
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|==|>|<)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*")
 _NEAR = 1e-9            # a number that was computed in another order may differ in its last bits
-COUNTS = ("n", "scored", "failed", "schritte_je_auftrag", *CALL_RATIOS, "attack_effect")     # not from 0 to 1
+COUNTS = ("n", "scored", "failed", "schritte_je_auftrag", *CALL_RATIOS, "attack_effect",
+          *NO_SHARES)       # not from 0 to 1
 AGAINST = ("ability", "call_match", "task_success")     # as far as a run has them
 
 
@@ -85,7 +87,8 @@ def worse_than(base: Summary, summaries: Sequence[Summary], max_drop: float) -> 
     """
     lines = []
     for summary in summaries:
-        differ = differing(base.run, summary.run, ("tasks", "tools", "arm", "mode", "suite", "scorer version", "world"))
+        differ = differing(base.run, summary.run, ("tasks", "tools", "arm", "mode", "suite", "scorer version", "world",
+                                              "panel"))
         if (base.task_count, base.repeats) != (summary.task_count, summary.repeats):
             differ.append(f"number of tasks × repeats {base.task_count} × {base.repeats} / {summary.task_count} × "
                           f"{summary.repeats}")

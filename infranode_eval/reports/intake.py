@@ -10,10 +10,11 @@ from typing import TypeVar
 
 from infranode_eval.reports.archive import Run, find_results, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.db_routing_panels import holds_panel
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, holds_plays, known_sets, set_of
+from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, holds_plays, known_sets, panel_sets, set_of
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file, read_tools
 
@@ -22,8 +23,13 @@ Found = TypeVar("Found")
 Say = Callable[[str], None]
 
 
-def result_files(paths: Sequence[str], needed: bool = True) -> tuple[Path, ...]:
-    """The files below `paths`, by default below results/. Raise DataError if one is needed and there is none."""
+def result_files(paths: Sequence[str], needed: bool = True, suite: str | None = None) -> tuple[Path, ...]:
+    """The files below `paths`, by default below results/, or below results/SUITE where there is that folder.
+
+    Raise DataError if one is needed and there is none.
+    """
+    own = Path(RESULTS) / (suite or "")
+    paths = paths or ([str(own)] if suite and own.is_dir() else [])
     files = find_results(paths or [RESULTS]) if paths or Path(RESULTS).is_dir() else ()
     if not files and needed:
         raise DataError("no result there; make one with: python3 run_eval.py", ", ".join(paths or [RESULTS]))
@@ -40,7 +46,7 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
     benches = (*case_sets(), *(known for path in cases for known in case_sets(path, tools)))
     if cases and not paths:
         return benches
-    benches = (*benches, *chain_sets(tools))
+    benches = (*benches, *chain_sets(tools), *panel_sets())
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return benches
@@ -49,6 +55,8 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
 
 def sets_in(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
     """The known sets of one file of tasks, of whichever suite; without a path those of the main suite."""
+    if path is not None and holds_panel(path):
+        return panel_sets(path)
     return chain_sets(tools, path) if path is not None and holds_plays(path) else known_sets(tools, path)
 
 

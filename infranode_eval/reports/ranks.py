@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from infranode_eval.reports.ability import ability_weights
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.db_routing_ranks import routing_tiers
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.figures import POLICY, Summary
 from infranode_eval.reports.tiers import Tiers, tiers_of
 
@@ -22,6 +24,8 @@ _NAMED = 12             # names in one line
 
 def tiers(summaries: Sequence[Summary]) -> list[int | None]:
     """The tier of each run, from 1; None outside the ranking, and for all where there are too many to compare."""
+    if summaries and summaries[0].routing is not None:
+        return routing_tiers(summaries)
     reasons = reasons_outside(summaries)
     ranked = [i for i in _by_ability(summaries) if reasons[i] is None]
     found: list[int | None] = [None] * len(summaries)
@@ -68,7 +72,7 @@ def _reason(summary: Summary) -> str | None:
 
 def is_unranked(dataset: str | None, suite: str = MAIN_SUITE) -> bool:
     """Is this a set, or a suite, with tables of its own? Also where a remark stands behind its name."""
-    return suite == SUITE or (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
+    return suite in (SUITE, ROUTED) or (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:

@@ -18,6 +18,10 @@ from infranode_eval.reports.bench_tables import bench_tables, place_of, streng_l
 from infranode_eval.reports.chain import world_name
 from infranode_eval.reports.chain_tables import chain_tables
 from infranode_eval.reports.comparison import DISCORDANT
+from infranode_eval.reports.db_routing_ranks import order_key
+from infranode_eval.reports.db_routing_rows import OUTCOMES as ROUTE_OUTCOMES
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
+from infranode_eval.reports.db_routing_tables import definition_sections, routing_notes, routing_tables
 from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.figures import FATES, POLICY, PROFILE, Count, Summary
 from infranode_eval.reports.items import Look
@@ -33,7 +37,8 @@ from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percen
 class Group(NamedTuple):
     """What runs must have in common to stand in one table.
 
-    world, results: of the suite chain, the world and the most characters of a tool result; empty elsewhere.
+    world, results: of the suite chain, the world and the most characters of a tool result; panel, condition, cut: of
+    db_routing, the panel's hash, how questions were put, and to how many a run was cut. Each is empty elsewhere.
     """
 
     suite: str
@@ -49,11 +54,15 @@ class Group(NamedTuple):
     arm: str
     world: str = ""
     results: str = ""
+    panel: str = ""
+    condition: str = ""
+    cut: str = ""
 
 
 _GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "setup": "set-up", "tasks": "tasks hash",
                 "tools": "tools hash", "prompt": "prompt hash", "scorer": "scorer version", "count": "number of tasks",
-                "repeats": "repeats", "arm": "arm", "world": "world", "results": "length of tool results"}
+                "repeats": "repeats", "arm": "arm", "world": "world", "results": "length of tool results",
+                "panel": "panel", "condition": "condition", "cut": "--limit"}
 
 
 def group_of(summary: Summary) -> Group:
@@ -63,7 +72,16 @@ def group_of(summary: Summary) -> Group:
         dataset += " (so named by the file)"
     tasks, tools, prompt = (short_hash(run.hashes.get(key)) for key in ("tasks", "tools", "prompt"))
     return Group(run.suite, dataset, run.mode, setup_of(run), tasks, tools, prompt, run.scorer_version,
-                 summary.task_count, summary.repeats, run.arm or "", world_name(run.world), results_of(run.settings))
+                 summary.task_count, summary.repeats, run.arm or "", world_name(run.world), results_of(run.settings),
+                 *_of_panel(summary))
+
+
+def _of_panel(summary: Summary) -> tuple[str, str, str]:
+    found = summary.routing
+    if found is None:
+        return "", "", ""
+    cut = "" if found.limit is None else f"cut to {found.limit}"
+    return short_hash(found.panel), f"{found.condition}, {found.procedure}", cut
 
 
 def results_of(settings: Mapping[str, Any]) -> str:
@@ -78,6 +96,7 @@ SETUPS = {
     "R": "set-up R: 8,192 tokens, reasoning on",
     "B": "set-up B: the suite bench as it is by default, 512 tokens, temperature 0",
     "C": "set-up C: the suite chain as it is by default, 1,024 tokens a reply, temperature 0",
+    "D": "set-up D: the suite db_routing as it is by default, 1,024 tokens a reply, temperature 0",
 }
 
 
@@ -88,7 +107,7 @@ def report_sections(summaries: Iterable[Summary], look: Look | None = None) -> l
     if len(groups) > 1:
         notes = (_split_reason([g for g, _ in groups]), *version_notes([s for _, inside in groups for s in inside]))
         sections.insert(0, Section(f"{len(groups)} groups of runs", notes=notes))
-    return sections
+    return sections + definition_sections(s for _, inside in groups for s in inside)
 
 
 def item_sections(summaries: Iterable[Summary], look: Look | None = None) -> list[Section]:
@@ -126,7 +145,7 @@ def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
 
 def _place(group: Group) -> tuple[bool, bool, Group]:
     """The main suite's ranked sets first, other suites last."""
-    return group.suite in (SUITE, PLAYED), is_unranked(group.dataset, group.suite), group
+    return group.suite in (SUITE, PLAYED, ROUTED), is_unranked(group.dataset, group.suite), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -143,7 +162,7 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     main, *more = own or [main_table(ordered, names)]
     tables = [replace(main, notes=(*warnings, *main.notes)), *more]
     rows = [s for s in ordered if s.categories]
-    if rows and group.suite == PLAYED:
+    if rows and group.suite in (PLAYED, ROUTED):
         tables.append(outcome_table(rows, [names[ordered.index(s)] for s in rows]))
     elif rows:
         labels = [names[ordered.index(s)] for s in rows]
@@ -153,20 +172,23 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
         tables += repeats_table(rows, labels)
         tables += [] if own else profile_table(rows, labels)
         tables += [outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(_title(group), tuple(tables), (identity_of(group), *([meaning] if meaning else []), *programs))
+    return Section(_title(group), tuple(tables), (identity_of(group), *([meaning] if meaning else []), *programs,
+                                                   *routing_notes(ordered)))
 
 
 def identity_of(group: Group) -> str:
     """The hashes of a group in one line, and the world with its limit where there is one."""
     parts = [f"tasks {group.tasks}", f"tools {group.tools}", f"prompt {group.prompt}", f"scorer {group.scorer}"]
     parts += [f"world {group.world}"] if group.world else []
+    parts += [f"panel {group.panel}", group.condition] if group.panel else []
+    parts += [group.cut] if group.cut else []
     return " · ".join(parts + ([f"tool results up to {group.results}"] if group.results else []))
 
 
 def own_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
     """The tables of a set or suite that has its own and no ranking; empty for all others."""
     return robustness_tables(summaries, names) or abstention_tables(summaries, names) \
-        or bench_tables(summaries, names) or chain_tables(summaries, names)
+        or bench_tables(summaries, names) or chain_tables(summaries, names) or routing_tables(summaries, names)
 
 
 def _title(group: Group) -> str:
@@ -180,17 +202,20 @@ def in_order(summaries: Sequence[Summary]) -> list[Summary]:
     return sorted(summaries, key=lambda s: _order(s, streng))
 
 
-def _order(summary: Summary, streng: bool) -> tuple[bool, float, str, str]:
+def _order(summary: Summary, streng: bool) -> tuple[bool, float, float, str, str]:
     """By ability, budget-limited runs last; then by name, so that equal input gives equal bytes.
 
     Abstention has its own number: there silence would win by ability. So has the bench, one of two.
     """
+    if summary.routing is not None:
+        return *order_key(summary.routing), summary.run.model, summary.run.path
     ability = summary.strict.get("ability")
     if summary.abstention is not None:
         ability = summary.abstention.balanced.estimate if summary.abstention.balanced else None
     if summary.bench is not None:
         ability = place_of(summary, streng)
-    return summary.budget_limited, -(ability if ability is not None else -1.0), summary.run.model, summary.run.path
+    leading = -(ability if ability is not None else -1.0)
+    return summary.budget_limited, leading, 0.0, summary.run.model, summary.run.path
 
 
 def _labels(summaries: Sequence[Summary]) -> list[str]:
@@ -354,9 +379,12 @@ def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     return Table("What came of the rows", _columns(*shown), rows, tuple(notes))
 
 
+_OUTCOMES = {PLAYED: PLAYED_OUTCOMES, ROUTED: ROUTE_OUTCOMES}
+
+
 def outcome_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     """Rows by outcome, failures included; only outcomes that occur have a column."""
-    known = PLAYED_OUTCOMES if all(s.run.suite == PLAYED for s in summaries) else OUTCOMES
+    known = _OUTCOMES.get(summaries[0].run.suite, OUTCOMES)
     seen = [o for o in (*known, UNKNOWN) if any(s.outcomes.get(o) for s in summaries)]
     unseen = [o for o in known if o not in seen]
     rows = tuple((name, *(str(s.outcomes.get(o, 0)) for o in seen), *_numbers(s))

@@ -12,6 +12,8 @@ from sys import intern
 from infranode_eval.generator.output import meta_path
 from infranode_eval.reports.archive import MAIN_SUITE, Run
 from infranode_eval.reports.bench import SUITE
+from infranode_eval.reports.db_routing_panels import read_panel
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.difficulty import buckets_beside
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.suites import open_suite
@@ -33,6 +35,7 @@ class TaskSet:
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
     suite: which suite asks them. world: hash of the one that they are played in, where they are.
+    source: the folder of a panel.
     """
 
     name: str
@@ -42,6 +45,7 @@ class TaskSet:
     buckets: Mapping[str, str] = field(default_factory=dict)
     suite: str = MAIN_SUITE
     world: str | None = None
+    source: Path | None = None
 
 
 def known_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet, ...]:
@@ -108,6 +112,22 @@ def chain_sets(tools: Toolset, path: str | Path | None = None) -> tuple[TaskSet,
     if problem is not None and path is not None and not found:
         raise problem
     return tuple(found.values())
+
+
+def panel_sets(path: str | Path | None = None) -> tuple[TaskSet, ...]:
+    """The questions of a panel (a folder, or a file in one; the project's own without a path), without its databases.
+
+    Raise DataError for a panel that was changed; none of the project's own is no error.
+    """
+    try:
+        panel = read_panel(path)
+    except DataError:
+        if path is not None:
+            raise
+        return ()
+    name = next((task.set for task in panel.tasks.values() if task.set), "core")
+    return (TaskSet(name, panel.questions_sha256, panel.tasks, str(panel.manifest.get("panel") or "") or None,
+                    suite=ROUTED, source=panel.folder),)
 
 
 def holds_plays(path: str | Path) -> bool:
@@ -177,6 +197,8 @@ def clusters_of(known: TaskSet) -> Mapping[str, str]:
     if known.suite == SUITE:
         twice = any(key.endswith(SUFFIX) for key in known.tasks)
         return {key: key.removesuffix(SUFFIX) for key in known.tasks} if twice else {}
+    if known.suite == ROUTED:
+        return {}
     if known.suite == PLAYED:
         return {key: played_cluster_of(task) for key, task in known.tasks.items()}
     if known.name in ("core", "own tasks"):

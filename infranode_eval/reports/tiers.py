@@ -50,13 +50,18 @@ def paired_p(first: Sequence[float], second: Sequence[float], weights: Sequence[
 
 def tiers_of(ordered: Sequence[Sequence[float]], weights: Sequence[float], clusters: Sequence[Hashable],
              level: float = LEVEL) -> Tiers:
-    """Tiers of runs that come in the order of their ability, the best first; all over the same tasks in one order.
+    """Tiers of runs that come in the order of their ability, the best first; all over the same tasks in one order."""
+    count = len(ordered)
+    return placed(count, [paired_p(ordered[a], ordered[b], weights, clusters)
+                          for a, b in combinations(range(count), 2)], level)
+
+
+def placed(count: int, p_values: Sequence[float], level: float = LEVEL) -> Tiers:
+    """Tiers of `count` runs, the best first, from the p value of each pair, in the order of `combinations`.
 
     A run joins the tier above it if it cannot be told apart from any run in it, else it opens the next one.
     """
-    count = len(ordered)
-    pairs = list(combinations(range(count), 2))
-    adjusted = holm([paired_p(ordered[a], ordered[b], weights, clusters) for a, b in pairs])
+    pairs, adjusted = combinations(range(count), 2), holm(p_values)
     apart = {pair for pair, p in zip(pairs, adjusted, strict=True) if p < level}
     tier, members = [], []
     for run in range(count):
