@@ -29,10 +29,10 @@ except ImportError as missing:
     raise ImportError("inspect_ai is not installed; install it with: uv sync --extra inspect, or "
                       "pip install 'infranode-tool-eval[inspect]'") from missing
 
+from infranode_eval.fold import row_of
 from infranode_eval.inspection.playing import cut_short, play, ready
 from infranode_eval.inspection.provider import InspectProvider
 from infranode_eval.inspection.verdicts import facts_of, score_of, target_of, verdict_from
-from infranode_eval.results import row_of
 from infranode_eval.run import parallel_of
 from lm_eval_task.errors import BenchError
 from lm_eval_task.metrics import SCORER_VERSION

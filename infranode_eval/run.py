@@ -12,14 +12,15 @@ from urllib.parse import urlsplit
 from infranode_eval.arms import SEED, arm_named, offering_of
 from infranode_eval.beside import read_transcripts
 from infranode_eval.destination import Claim, Told, claim
+from infranode_eval.fold import Fold
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.masking import MASK, Mask
-from infranode_eval.providers.protocol import Provider, ProviderOptions, Remote, Sampling
-from infranode_eval.results import Description, Fold, now_utc, results_path, write_result
+from infranode_eval.providers.protocol import OFF, Provider, ProviderOptions, Remote, Sampling
+from infranode_eval.results import Description, now_utc, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
 from infranode_eval.shelf import Shelf
-from infranode_eval.suites import Setup, Suite, open_suite
+from infranode_eval.suites import Setup, Sourced, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, canonical_json, fingerprint
@@ -104,8 +105,9 @@ def prepared(plan: Plan) -> Prepared:
     """Raise UsageError or DataError for a plan that cannot be played."""
     suite = open_suite(plan.suite)
     plan = plan.for_suite(suite)
-    tools = suite.read_tools(plan.tools or (plan.tasks if suite.TOOLS_OF_TASKS else None))
-    tasks = suite.load(plan.tasks, tools, plan.which)
+    source = source_of(plan, suite)
+    tools = suite.read_tools(plan.tools or (source if suite.TOOLS_OF_TASKS else None))
+    tasks = suite.load(source, tools, plan.which)
     setup = setup_of(plan, suite, tools, tasks)
     tasks = suite.eligible(tasks, setup)
     provider = provider_of(plan, suite, setup.tools, tasks)
@@ -114,11 +116,20 @@ def prepared(plan: Plan) -> Prepared:
     return Prepared(plan, suite, setup, tasks, provider, _description(plan, suite, setup, tasks, provider, tools), out)
 
 
+def source_of(plan: Plan, suite: Suite) -> Any:
+    """What a suite reads its tasks from: the file of --tasks, what its own flags name, or None for its own."""
+    if not isinstance(suite, Sourced):
+        return plan.tasks
+    folder = (plan.out or results_path("", plan.suite)).parent
+    return suite.source(plan.tasks, plan.own, folder)
+
+
 def own_name(plan: Plan, suite: Suite) -> str | None:
     """What results call a user's own tasks: the stem of the file, and the set where such files have several."""
-    if plan.tasks is None:
+    source = source_of(plan, suite)
+    if source is None:
         return None
-    return plan.tasks.stem + (f".{plan.which}" if suite.OWN_SETS and plan.which != suite.SETS[0] else "")
+    return source.stem + (f".{plan.which}" if suite.OWN_SETS and plan.which != suite.SETS[0] else "")
 
 
 def _arm_mark(plan: Plan) -> str | None:
@@ -131,9 +142,11 @@ def setup_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] = (
     mode = plan.mode or suite.MODE
     if mode != "native" and plan.tool_choice != "auto":
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
+    if mode != "native" and plan.own.get("cache", OFF) != OFF:
+        raise UsageError(f"--cache {plan.own['cache']} needs --mode native; in {mode} mode no tools are sent")
     sampling = Sampling(plan.max_tokens or suite.MAX_TOKENS, plan.temperature, plan.seed)
     offering = offering_of(_settings_of_arm(plan), tools) or suite.offering(tasks, tools)
-    return Setup.of(mode, tools, sampling, offering, suite.scene(plan.tasks, tools, plan.own))
+    return Setup.of(mode, tools, sampling, offering, suite.scene(source_of(plan, suite), tools, plan.own))
 
 
 def _settings_of_arm(plan: Plan) -> dict[str, Any]:
@@ -151,7 +164,9 @@ def provider_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] 
     """Raise UsageError for a backend that does not exist or cannot work with the plan, and for an unknown program."""
     options = ProviderOptions(
         plan.model, tools, plan.base_url, plan.api_key, plan.timeout_s, plan.headers, plan.extra_body,
-        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ)
+        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ, plan.own.get("cache", OFF))
+    if plan.backend == "baseline" and options.cache != OFF:
+        raise UsageError("--backend baseline takes no --cache")
     own = suite.PROGRAMS if plan.backend == "baseline" else {}
     if own and plan.model not in own:
         raise UsageError(f"suite {plan.suite} has no program {plan.model!r}; expected one of {', '.join(own)}")

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from infranode_eval.destination import Taken, claim
+from infranode_eval.fold import result_of
 from infranode_eval.journal import Entry, Journal, journal_path
 from infranode_eval.providers.protocol import Answer, Sampling
-from infranode_eval.results import Description, result_of, write_result
+from infranode_eval.results import Description, write_result
 from infranode_eval.runner import Played
 from infranode_eval.suites import Transcript
 from lm_eval_task.errors import BenchError, UsageError

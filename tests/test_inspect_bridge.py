@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from infranode_eval.fold import row_of
 from infranode_eval.providers.protocol import Answer
 from infranode_eval.providers.scripted import ScriptedProvider
-from infranode_eval.results import row_of
 from infranode_eval.runner import Limits, Played, Runner
 from infranode_eval.suites import Setup, Suite, open_suite
 from lm_eval_task.records import Call, Task

@@ -8,6 +8,7 @@ import pytest
 import run_eval
 from infranode_eval.bench_variants import failures, successes
 from infranode_eval.equivalences import equivalences
+from infranode_eval.fold import result_of
 from infranode_eval.mutations import mutations
 from infranode_eval.providers.protocol import Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
@@ -19,7 +20,7 @@ from infranode_eval.reports.harness_output import runs_from_harness, verdicts_fr
 from infranode_eval.reports.rescoring import rescore_samples
 from infranode_eval.reports.sections import group_of
 from infranode_eval.reports.tasksets import case_sets
-from infranode_eval.results import Description, result_of, write_result
+from infranode_eval.results import Description, write_result
 from infranode_eval.runner import Limits, Runner
 from infranode_eval.suites import Setup, single
 from lm_eval_task.cases import read_cases

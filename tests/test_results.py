@@ -10,18 +10,16 @@ from typing import Any
 import jsonschema
 import pytest
 
+from infranode_eval.fold import Fold, result_of, setup_of
 from infranode_eval.journal import Entry
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.results import (
     Description,
-    Fold,
     check_writable,
     entries_of,
     read_result,
     result_bytes,
-    result_of,
     results_path,
-    setup_of,
     write_result,
 )
 from infranode_eval.runner import Played

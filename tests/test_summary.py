@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from infranode_eval.fold import result_of
 from infranode_eval.providers.protocol import Sampling
-from infranode_eval.results import Description, result_of
+from infranode_eval.results import Description
 from infranode_eval.runner import Played
 from infranode_eval.suites import Transcript
 from infranode_eval.summary import per_cent, summary_lines

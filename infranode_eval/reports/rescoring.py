@@ -12,12 +12,13 @@ from typing import Any
 
 from infranode_eval.arms import offering_of
 from infranode_eval.arms.offer import Offering
+from infranode_eval.fold import notes_of
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json, short_hash
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.plays import verdict_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
-from infranode_eval.results import notes_of, storable
+from infranode_eval.results import storable
 from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
 from infranode_eval.tables import Column, Section, Table, percent
 from lm_eval_task.errors import DataError, UsageError

@@ -12,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from infranode_eval.fold import Fold
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
-from infranode_eval.results import Description, Fold, write_result
+from infranode_eval.results import Description, write_result
 from infranode_eval.runner import Limits, Played, Runner
 from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, open_suite

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from infranode_eval.fold import result_of
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.protocol import Answer, ProviderOptions, Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
-from infranode_eval.results import Description, result_of
+from infranode_eval.results import Description
 from infranode_eval.runner import Limits, Played, Runner
 from infranode_eval.suites import Setup, Transcript, bench
 from lm_eval_task import bench_prompt
@@ -151,7 +152,7 @@ def fixture_rows(failed: str | None = None, repeat: int = 1) -> Iterator[Played]
 
 def fixture_result(strict: bool = False, failed: str | None = None, repeats: int = 1) -> dict[str, Any]:
     """Later repeats are all as expected."""
-    from infranode_eval.results import Fold
+    from infranode_eval.fold import Fold
     from infranode_eval.shelf import Shelf
 
     description = Description("bench", "original", "m", "openai", "native", None, {}, {"max_tokens": 512})
