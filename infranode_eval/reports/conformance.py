@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.beside import read_transcripts
 from infranode_eval.reports.archive import read_json, run_from_json
 from infranode_eval.reports.tasksets import chain_sets, holds_plays
 from lm_eval_task.cases import looks_like_cases, read_cases
 from lm_eval_task.errors import DataError, UsageError
-from lm_eval_task.records import read_json_lines, read_tasks
+from lm_eval_task.records import FAILURES, read_json_lines, read_tasks
 from lm_eval_task.tools import read_tools
 
 SCHEMAS = Path(__file__).parent.parent / "data"
@@ -32,7 +33,21 @@ def check_file(path: str | Path, tools: str | Path | None = None) -> str:
         raise UsageError(f"{path}: expected a result (.json) or a file of tasks (.jsonl)")
     value = read_json(path)
     _raise_if_any(_problems("result.schema.json", [(0, value)], path))
-    return f"{path}: a result with {run_from_json(value, path).n} rows keeps the format"
+    kept = f"{path}: a result with {run_from_json(value, path).n} rows keeps the format"
+    return f"{kept}, its {_check_transcripts(value, path)} transcripts as well" if "transcripts" in value else kept
+
+
+def _check_transcripts(value: Mapping[str, Any], path: Path) -> int:
+    """The file beside a result: the one that belongs to it, and a play for each row that was answered."""
+    found = read_transcripts(path, value["transcripts"])
+    told = path.with_name(value["transcripts"]["file"])
+    _raise_if_any(_problems("result.schema.json", enumerate(found.values(), 1), told, "transcript"))
+    rows = [(row["task_id"], row["repeat"]) for row in value["rows"] if row["outcome"] not in FAILURES]
+    missing = [task for task, repeat in rows if (task, repeat) not in found]
+    if missing or len(found) != value["transcripts"]["n"]:
+        raise DataError(f"holds no play for the row {missing[0]}" if missing else
+                        f"holds {len(found)} plays, {value['transcripts']['n']} expected", told)
+    return len(found)
 
 
 def _check_plays(path: Path, tools: str | Path | None) -> str:
@@ -58,8 +73,9 @@ def _check_tasks(path: Path) -> str:
     return f"{path}: {len(read_tasks(path))} tasks keep {kept}"
 
 
-def _problems(schema: str, values: Iterable[tuple[int, Any]], path: Path) -> Iterator[str]:
-    validator = _validator(schema)
+def _problems(schema: str, values: Iterable[tuple[int, Any]], path: Path, part: str | None = None) -> Iterator[str]:
+    """part: one of the definitions in the schema, instead of the whole."""
+    validator = _validator(schema, part)
     for line, value in values:
         for error in sorted(validator.iter_errors(value), key=lambda e: list(map(str, e.absolute_path))):
             where = f"{path}:{line}" if line else str(path)
@@ -68,12 +84,14 @@ def _problems(schema: str, values: Iterable[tuple[int, Any]], path: Path) -> Ite
             yield f"{where}: {at}: {message}"
 
 
-def _validator(schema: str) -> Any:
+def _validator(schema: str, part: str | None) -> Any:
     try:
         import jsonschema  # late: reports are read where only the standard library is
     except ModuleNotFoundError:
         raise UsageError("--check needs the package jsonschema: pip install jsonschema") from None
-    return jsonschema.Draft202012Validator(read_json(SCHEMAS / schema))
+    whole = read_json(SCHEMAS / schema)
+    return jsonschema.Draft202012Validator(
+        whole if part is None else {"$defs": whole["$defs"], "$ref": f"#/$defs/{part}"})
 
 
 def _raise_if_any(problems: Iterable[str]) -> None:

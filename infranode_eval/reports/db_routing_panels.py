@@ -66,9 +66,18 @@ class PanelFacts:
                            == task.extra["database"] for task_id, task in self.tasks.items()}
         return found
 
-    def definitions(self, votes: bool) -> tuple[Definition, ...]:
-        """The sentences that hold for results over this panel. votes: do their buckets know of votes?"""
-        return definitions(Facts.of(self.manifest, votes))
+
+_OF_A_PANEL = ("neighbours", "authored", "cosine")      # sentences that hang on a manifest
+
+
+def definitions_of(panel: PanelFacts | None, votes: bool) -> tuple[Definition, ...]:
+    """The sentences that hold for results over a panel; without it those that hold for every one.
+
+    votes: do the buckets of the results know of votes?
+    """
+    if panel is not None:
+        return definitions(Facts.of(panel.manifest, votes))
+    return tuple(one for one in definitions(Facts("", 0, 0, 0.0, votes)) if one.id not in _OF_A_PANEL)
 
 
 def holds_panel(path: str | Path) -> bool:

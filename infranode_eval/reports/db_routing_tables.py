@@ -12,7 +12,7 @@ from infranode_eval.db_routing.corridor import Corridor
 from infranode_eval.db_routing.costs import Rates, saving
 from infranode_eval.reports.comparison import p_text
 from infranode_eval.reports.db_routing import ALL, KINDS, Route, Routing
-from infranode_eval.reports.db_routing_panels import PanelFacts, panel_of
+from infranode_eval.reports.db_routing_panels import PanelFacts, definitions_of, panel_of
 from infranode_eval.reports.db_routing_ranks import in_band, is_ranked, measured_drift, routing_tiers, swapped
 from infranode_eval.reports.db_routing_rows import AGENTIC
 from infranode_eval.reports.effort import price_named
@@ -436,8 +436,9 @@ def definition_sections(summaries: Iterable[Summary]) -> list[Section]:
         if s.routing is not None:
             found.setdefault((s.routing.panel, s.routing.votes), panel_of(s.routing.panel))
     return [Section(f"Definitions, panel {(sha or 'unknown')[:12]}", notes=tuple(
-        f"{one.id}: {one.en}" for one in panel.definitions(votes)) if panel else
-        ("the panel is not at hand; name its folder with --tasks",)) for (sha, votes), panel in found.items()]
+        f"{one.id}: {one.en}" for one in definitions_of(panel, votes)) + (() if panel else (
+            "the panel is not at hand, so what depends on it is not told; name its folder with --tasks",)))
+        for (sha, votes), panel in found.items()]
 
 
 # --- cells ------------------------------------------------------------------------------------------------------------

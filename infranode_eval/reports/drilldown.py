@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row, Run, counted, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.bench import SUITE, setup_of
+from infranode_eval.reports.db_routing_plays import RoutedPlay
+from infranode_eval.reports.db_routing_plays import play_json as routed_json
+from infranode_eval.reports.db_routing_plays import play_lines as routed_lines
+from infranode_eval.reports.db_routing_plays import play_of as routed_play
+from infranode_eval.reports.db_routing_plays import verdict_lines as route_lines
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.harness_output import replies_from_harness
 from infranode_eval.reports.intake import meant
 from infranode_eval.reports.playback import play_json, play_lines, verdict_lines
@@ -31,7 +37,8 @@ _OF_REQUESTS = ("args_match", "request_match", "datum_match")     # a bench send
 class Case:
     """One row of one run, with what its reply held; task: None where the file and the known sets do not hold it.
 
-    play: of the suite chain, turn by turn; bodies: the results of its calls by their sha256.
+    play: of the suite chain, turn by turn; bodies: the results of its calls by their sha256. routed: of db_routing,
+    turn by turn; stored: the row as in the file, of that suite.
     """
 
     run: Run
@@ -40,6 +47,8 @@ class Case:
     task: Task | None
     play: Transcript | None = None
     bodies: Mapping[str, str] = field(default_factory=dict)
+    routed: RoutedPlay | None = None
+    stored: Mapping[str, Any] = field(default_factory=dict)
 
 
 def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
@@ -62,19 +71,30 @@ def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
         known = set_of(run, sets)
         tasks = known.tasks if known else run.tasks
         ids |= {row.task_id for row in run.rows}
-        cases += [_case(run, row, seen, tasks.get(task_id), value.get("bodies"))
+        cases += [_case(run, row, seen, tasks.get(task_id), value)
                   for row, seen in zip(run.rows, raw, strict=True) if row.task_id == task_id]
     return cases, ids
 
 
-def _case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None, bodies: Any) -> Case:
+def _case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None,
+          value: Mapping[str, Any]) -> Case:
+    if run.suite == ROUTED:
+        return _routed_case(run, row, stored, task, value)
     if run.suite != PLAYED:
         return Case(run, row, evidence_of(stored), task)
-    bodies = bodies if isinstance(bodies, dict) else {}
+    bodies = value["bodies"] if isinstance(value.get("bodies"), dict) else {}
     play = transcript_of(stored, bodies, task)
     kept = {one.body for turn in play.turns for one in turn.results} if play else set()
     return Case(run, row, evidence_of(stored), task, play,
                 {key: text for key, text in bodies.items() if key in kept and isinstance(text, str)})
+
+
+def _routed_case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None, value: Mapping[str, Any]) -> Case:
+    """With its transcript; where that file is missing the row is shown all the same, and what is wrong."""
+    try:
+        return Case(run, row, evidence_of(stored), task, routed=routed_play(value, Path(run.path), row), stored=stored)
+    except DataError as error:
+        return Case(run, row, replace(evidence_of(stored), error=clean(str(error))), task, stored=stored)
 
 
 def unknown_task(task_id: str, ids: Iterable[str]) -> DataError:
@@ -173,13 +193,17 @@ def _case_lines(case: Case) -> Iterator[str]:
         yield from map(clean, play_lines(case.play, case.bodies))
         yield from map(clean, verdict_lines(case.row, case.task, case.play))
         yield from [clean(f"  labels    {', '.join(score.labels)}")] * bool(score.labels)
+    elif run.suite == ROUTED:
+        yield from map(clean, routed_lines(case.routed)) if case.routed else _reply_lines(seen)
+        yield from map(clean, route_lines(case.row, case.stored, case.task))
+        yield from [clean(f"  labels    {', '.join(score.labels)}")] * bool(score.labels)
     else:
         yield from _reply_lines(seen)
         yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
     yield clean(f"  verdict   {word}: {score.outcome}{sub}, {counted(score.why) or 'no reason stored'}")
-    if run.suite == PLAYED:
+    if run.suite in (PLAYED, ROUTED):
         return
     if case.row.details:
         yield clean("  steps     " + _steps(case.row))
@@ -241,9 +265,10 @@ def case_json(case: Case) -> Mapping[str, Any]:
             "reply": {"text": seen.text.shown, "calls": [e.shown for e in seen.entries],
                       "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},
             "verdict": {**score.to_json(), **_plain_details(case)},
-            **({"play": play_json(case.play, case.bodies)} if case.run.suite == PLAYED else {})}
+            **({"play": play_json(case.play, case.bodies)} if case.run.suite == PLAYED else {}),
+            **({"play": routed_json(case.routed)} if case.run.suite == ROUTED else {})}
 
 
 def _plain_details(case: Case) -> Mapping[str, Any]:
     """What only a play tells."""
-    return case.row.details if case.run.suite == PLAYED else {}
+    return case.row.details if case.run.suite in (PLAYED, ROUTED) else {}

@@ -20,7 +20,7 @@ from infranode_eval.reports.arms import effect_json, families_of
 from infranode_eval.reports.bench_tables import bench_json, bench_line, stage_json
 from infranode_eval.reports.chain_tables import category_lines, chain_json, chain_line
 from infranode_eval.reports.db_routing_arms import arm_lines, arms_json, families
-from infranode_eval.reports.db_routing_panels import panel_of
+from infranode_eval.reports.db_routing_panels import definitions_of, panel_of
 from infranode_eval.reports.db_routing_tables import route_lines, routing_json, routing_line
 from infranode_eval.reports.figures import Count, Summary
 from infranode_eval.reports.items import Look
@@ -53,8 +53,8 @@ def _routing_parts(summaries: Sequence[Summary]) -> dict[str, Any]:
     if not found:
         return {}
     return {"routing_arms": [arms_json(family) for family in families(summaries)],
-            "definitions": {str(sha): [one.to_json() for one in panel.definitions(votes)]
-                            for (sha, votes), panel in found.items() if panel is not None}}
+            "definitions": {str(sha): [one.to_json() for one in definitions_of(panel, votes)]
+                            for (sha, votes), panel in found.items()}}
 
 
 def json_text(value: Any) -> str:
