@@ -80,6 +80,15 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512, chain: 1024")
     p.add_argument("--max-result-chars", type=_whole(1), metavar="N",
                    help="chain: how much of a tool's result the model sees, for small contexts; default: 24000")
+    p.add_argument("--bird", type=Path, metavar="DIR", help="db_routing: a folder in BIRD's layout, not the panel")
+    p.add_argument("--descriptions", type=Path, metavar="FILE",
+                   help="db_routing: with --bird, a JSON object: database to the paragraph that describes it")
+    p.add_argument("--signal", choices=("char", "none"),
+                   help="db_routing: with --bird, what makes questions neighbours; default: char, which needs "
+                        "scikit-learn once; none: no buckets")
+    p.add_argument("--cache", choices=("off", "prefix", "moving"),
+                   help="db_routing, backend anthropic: cache markers behind tools and rules, moving: at the last "
+                        "message, too; default: off")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
     p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
@@ -183,6 +192,9 @@ def _number(text: str, fits: Callable[[float], bool], what: str) -> float:
     return value
 
 
+_OWN_FLAGS = ("max_result_chars", "bird", "descriptions", "signal", "cache")     # each of some suite only
+
+
 def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
     """The plan behind the flags. Raise UsageError for flags that do not fit together."""
     from infranode_eval.run import Plan
@@ -203,7 +215,7 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
                 args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
                 args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
                 args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
-                args.streng, {name: value for name in ("max_result_chars",)
+                args.streng, {name: value for name in _OWN_FLAGS
                               if (value := getattr(args, name)) is not None}, args.per_category)
 
 
@@ -332,14 +344,15 @@ def play(plan: Plan) -> tuple[int, bool]:
     """Play one plan and print its numbers; as run_one."""
     # Imported here so that --help and wrong flags answer at once.
     from infranode_eval.progress import ProgressLine
-    from infranode_eval.run import execute
+    from infranode_eval.run import execute, source_of
     from infranode_eval.runner import message_in
     from infranode_eval.suites import open_suite
     from infranode_eval.summary import summary_lines
 
     suite = open_suite(plan.suite)
-    tools = suite.read_tools(plan.tools)
-    scene = suite.scene(plan.tasks, tools, plan.own)
+    source = source_of(plan, suite)
+    tools = suite.read_tools(plan.tools or (source if suite.TOOLS_OF_TASKS else None))
+    scene = suite.scene(source, tools, plan.own)
     tell(scene.notes)
     line = ProgressLine(sys.stderr)
     try:

@@ -188,8 +188,10 @@ def reachable(start: str) -> set[str]:
     return seen
 
 
-# What a run needs packages for only where the user asks for it: counted tokens, and the API over the network.
-ON_DEMAND = ("infranode_eval.tokens", "infranode_eval.infranode", "infranode_eval.chain.worlds")
+# What a run needs packages for only where the user asks for it: counted tokens, the API over the network, and the
+# neighbours of questions that a user's own folder holds.
+ON_DEMAND = ("infranode_eval.tokens", "infranode_eval.infranode", "infranode_eval.chain.worlds",
+             "infranode_eval.db_routing.hardness")
 
 
 @pytest.mark.parametrize("command", [c for c in ("run_eval", "selftest") if c in MODULES])

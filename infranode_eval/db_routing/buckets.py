@@ -12,6 +12,7 @@ THRESHOLD = 5       # foreign neighbours from which a question is flagged
 MAJORITY = 2        # votes of three
 BUCKETS = ("easy", "medium", "qq_only_hard", "jury_only_hard", "hard_strict")
 NEIGHBOUR_BUCKETS = ("neighbour_free", "neighbour_hard")
+UNGRADED = "—"      # of all questions where no neighbours were counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +58,17 @@ def neighbour_bucket(foreign: int, threshold: int = THRESHOLD) -> str:
     return "neighbour_hard" if foreign >= threshold else "neighbour_free"
 
 
-def buckets(foreign: Mapping[str, int], votes: Mapping[str, int] | None = None,
+def buckets(foreign: Mapping[str, int | None], votes: Mapping[str, int] | None = None,
             threshold: int = THRESHOLD) -> Buckets:
     """The buckets of all questions. foreign, votes: by task_id.
 
     votes: None, or short of one question (jury.count_votes gives None then): the neighbours alone decide for all, since
-    a table must not mix two notions of hard.
+    a table must not mix two notions of hard. A count that is None: nothing was counted, and no question is graded.
     """
+    counted = {task: count for task, count in foreign.items() if count is not None}
+    if len(counted) < len(foreign):
+        return Buckets(dict.fromkeys(foreign, UNGRADED), (UNGRADED,))
+    foreign = counted
     if votes is None or not foreign or not foreign.keys() <= votes.keys():
         return Buckets({task: neighbour_bucket(count, threshold) for task, count in foreign.items()},
                        NEIGHBOUR_BUCKETS)

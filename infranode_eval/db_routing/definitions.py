@@ -38,7 +38,7 @@ class Facts:
         """From a manifest's "hardness" and "candidates"."""
         hardness = manifest["hardness"]
         return cls(hardness["signal"], hardness["k"], hardness["threshold"], hardness["floor"], votes,
-                   manifest["candidates"]["method"] != "authored")
+                   manifest["candidates"]["method"] not in ("authored", "given"))
 
 
 class _Entry(NamedTuple):
@@ -151,9 +151,9 @@ _ENTRIES = (
            "neighbour-hard: flagged by the neighbours; neighbour-free: not flagged. A second, independent grading is "
            "not complete.", "!votes"),
     _Entry("authored", "36",
-           "Die Datenbanken dieses Panels sind geschrieben, nicht durch Clusterung bei Kosinus 0,65 gefunden; das ist "
+           "Die Datenbanken dieses Panels sind vorgegeben, nicht durch Clusterung bei Kosinus 0,65 gefunden; das ist "
            "hier nicht prüfbar.",
-           "The databases of this panel are authored, not found by clustering at cosine 0.65; that cannot be tested "
+           "The databases of this panel are given, not found by clustering at cosine 0.65; that cannot be tested "
            "here.", "!clustered"),
     _Entry("cosine", "36",
            "Kosinus 0,65 ist als Ähnlichkeit gelesen: Clusterung mit mittlerer Verknüpfung bis zum Abstand 0,35.",

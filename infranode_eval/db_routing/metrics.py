@@ -18,7 +18,7 @@ from infranode_eval.db_routing.behaviour import (
     mean_tool_turns,
     switching,
 )
-from infranode_eval.db_routing.buckets import BUCKETS, NEIGHBOUR_BUCKETS
+from infranode_eval.db_routing.buckets import BUCKETS, NEIGHBOUR_BUCKETS, UNGRADED
 from infranode_eval.db_routing.naive import chance, majority
 
 Row = Mapping[str, Any]
@@ -46,7 +46,8 @@ def metrics_of(rows: Iterable[Row], databases: int) -> dict[str, Value]:
         "route_ok": route, "ability": share(_in(rows, "bucket", hard), "route_ok") if hard else None,
         "call_match": route, "tool_match": route, "request_match": route, "args_match": _sql(rows, "sql_set"),
         "parsed": share(rows, "parsed"), "lenient_call_match": share(rows, "lenient_call_match"),
-        **{f"route_{name}": share(inside, "route_ok") for name, inside in by_bucket(rows).items()},
+        **{f"route_{name}": share(inside, "route_ok") for name, inside in by_bucket(rows).items()
+           if name != UNGRADED},
         **{f"route_cluster_{name}": share(inside, "route_ok") for name, inside in by(rows, "cluster").items()},
         **{f"route_database_{name}": share(inside, "route_ok") for name, inside in by(rows, "database").items()},
         **{f"sql_{kind}": _sql(rows, f"sql_{kind}") for kind in ("set", "strict")},
@@ -73,8 +74,8 @@ def by_bucket(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def hardest(rows: Iterable[Row]) -> str | None:
-    """The bucket that leads: hard_strict where a jury has voted, else neighbour_hard; None without a row."""
-    found = {row["bucket"] for row in rows}
+    """The bucket that leads: hard_strict where a jury has voted, else neighbour_hard; None without a graded row."""
+    found = {row["bucket"] for row in rows} - {UNGRADED}
     if not found:
         return None
     return BUCKETS[-1] if found & set(BUCKETS) else NEIGHBOUR_BUCKETS[-1]

@@ -11,7 +11,7 @@ from typing import Any
 from infranode_eval.db_routing.arms import anonymised, offered
 from infranode_eval.db_routing.behaviour import behaviour_of
 from infranode_eval.db_routing.compare import SqlVerdict
-from infranode_eval.db_routing.costs import upstreams
+from infranode_eval.db_routing.costs import upstreams, written_in_finalisation
 from infranode_eval.db_routing.course import TOOL
 from infranode_eval.db_routing.naive import chance
 from infranode_eval.db_routing.route import NO_FINALISATION, Declaration, judge_route, read_declaration
@@ -62,6 +62,8 @@ def score_play(task: RoutingTask, final: Answer | None, told: Mapping[str, Any],
         details |= {"declared_unprobed": None}
     if this.behind is not None:
         details["follows_paragraph"] = declared is not None and this.behind[declared] == task.database
+    if written := written_in_finalisation(calls):
+        details["final_cache_write"] = written
     if told.get("drawn_from"):
         details["chance"] = float(chance(told["drawn_from"]))
     return Score(verdict.outcome, verdict.sub, _labels(declaration, calls), verdict.why,

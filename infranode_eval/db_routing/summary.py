@@ -40,6 +40,8 @@ def routing_summary(result: Mapping[str, Any]) -> Iterator[str]:
     played = [row for row in rows if row["procedure"] == AGENTIC]
     if (status := status_of(played)) is not None and result["backend"] != "baseline":
         yield _line("nicht gewertet", status)
+    if written := sum(row.get("final_cache_write") or 0 for row in kept):
+        yield _line("Cache", f"Warnung: Abschlüsse schrieben {written} Tokens in einen Cache, die niemand liest")
     yield ""
     yield from _table("Gruppe", {LABELS.get(name, name): inside for name, inside in by_bucket(rows).items()})
     yield ""

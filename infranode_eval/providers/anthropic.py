@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.providers import adaptation
-from infranode_eval.providers.protocol import Tools
+from infranode_eval.providers.protocol import OFF, Tools
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError
@@ -16,6 +16,7 @@ DEFAULT_URL = "https://api.anthropic.com"
 PARALLEL_SWITCH = True
 TAKES_SEED = False
 RESULTS_NEED_TOOLS = True
+CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
 HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
@@ -45,7 +46,17 @@ def body_of(asked: Asked) -> dict[str, Any]:
         if asked.parallel is not None and asked.tool_choice != "none" and adaptation.PARALLEL not in asked.without:
             choice["disable_parallel_tool_use"] = not asked.parallel
         body |= {"tools": _tools(asked.tools), "tool_choice": choice}
+    if asked.cache != OFF:
+        _mark_prefix(body)
     return body
+
+
+def _mark_prefix(body: dict[str, Any]) -> None:
+    """Behind tools and system: a cache keeps what stands before a marker, and tools come first."""
+    if "system" in body:
+        body["system"] = [{"type": "text", "text": body["system"], **CACHE_MARK}]
+    elif body.get("tools"):
+        body["tools"][-1] |= CACHE_MARK
 
 
 def _tools(tools: Tools) -> list[dict[str, Any]]:

@@ -14,7 +14,17 @@ from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.event_stream import values_of
 from infranode_eval.providers.failures import error_text, failure_in_body, failure_of
 from infranode_eval.providers.masking import MASK, Mask
-from infranode_eval.providers.protocol import Adapted, Answer, Messages, Preview, ProviderOptions, Sampling, Tools
+from infranode_eval.providers.protocol import (
+    MOVING,
+    OFF,
+    Adapted,
+    Answer,
+    Messages,
+    Preview,
+    ProviderOptions,
+    Sampling,
+    Tools,
+)
 from infranode_eval.providers.proxies import proxy_for
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import PORTS, Asked, Wire, messages_json
@@ -39,6 +49,8 @@ class Endpoint:
         base_url = options.base_url or wire.DEFAULT_URL
         if not base_url:
             raise UsageError(f"--backend {wire.NAME} needs --base-url, e.g. --base-url http://127.0.0.1:8000/v1")
+        if options.cache != OFF and wire.CACHE_MARK is None:
+            raise UsageError(f"--cache: backend {wire.NAME} takes no markers; leave it out")
         self.parallel_switch, self.takes_seed = wire.PARALLEL_SWITCH, wire.TAKES_SEED
         self.results_need_tools = wire.RESULTS_NEED_TOOLS
         self._wire, self._options = wire, options
@@ -78,20 +90,28 @@ class Endpoint:
     def _asked(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Asked:
         options = self._options
         return Asked(options.model, messages, tools, sampling, sampling.tool_choice or options.tool_choice,
-                     options.parallel, self._adaptation.learned)
+                     options.parallel, self._adaptation.learned, OFF if tools is None else options.cache)
 
     def _data(self, asked: Asked) -> bytes:
         """The body. Each message of a conversation is encoded once, however often it is sent."""
         body = merged(self._wire.body_of(asked), self._options.extra_body)
         body[self._wire.MESSAGES] = _HERE
         messages = asked.messages if isinstance(asked.messages, Conversation) else Conversation(asked.messages)
-        pieces = filter(None, messages.made(self._wire.NAME, self._piece_json))
+        pieces = list(filter(None, messages.made(self._wire.NAME, self._piece_json)))
+        if asked.cache == MOVING and (last := self._piece_json(messages[-1], marked=True)) is not None:
+            pieces[-1] = last
         head, _, tail = _json(body).partition(f'"{_HERE}"')
         return f"{head}{messages_json(pieces, self._wire.TURN)}{tail}".encode("utf-8", "backslashreplace")
 
-    def _piece_json(self, message: Mapping[str, Any]) -> tuple[str, str] | None:
+    def _piece_json(self, message: Mapping[str, Any], marked: bool = False) -> tuple[str, str] | None:
+        """marked: what a cache is to keep ends with this message."""
         piece = self._wire.piece_of(message)
-        return None if piece is None else (piece.role, ",".join(map(_json, piece.values)))
+        if piece is None:
+            return None
+        values = list(piece.values)
+        if marked and values:
+            values[-1] = {**values[-1], **self._wire.CACHE_MARK}
+        return piece.role, ",".join(map(_json, values))
 
     def _answer(self, response: Response, asked: Asked) -> Answer:
         """Read a response. Raise a ProviderError if it holds no answer."""

@@ -18,6 +18,7 @@ DEFAULT_URL = "https://generativelanguage.googleapis.com"
 PARALLEL_SWITCH = False
 TAKES_SEED = True
 RESULTS_NEED_TOOLS = False
+CACHE_MARK = None
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.SEED))
 _FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",

@@ -16,6 +16,7 @@ DEFAULT_URL = None
 PARALLEL_SWITCH = True
 TAKES_SEED = True
 RESULTS_NEED_TOOLS = False
+CACHE_MARK = None
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",

@@ -12,6 +12,7 @@ from lm_eval_task.tools import Toolset
 
 Messages = Sequence[Mapping[str, Any]]
 Tools = Sequence[Mapping[str, Any]]
+CACHES = OFF, PREFIX, MOVING = ("off", "prefix", "moving")     # where a request says what a cache is to keep
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +153,9 @@ class ProviderOptions:
 
     timeout_s: total deadline of one attempt. headers: sent with every request. extra_body: merged into every request.
     tool_choice: "auto", "required" or "none", in native mode. parallel: False asks for one call at most where the API
-    has a switch for it, None leaves the switch out. environ: the proxy variables of the environment.
+    has a switch for it, None leaves the switch out. environ: the proxy variables of the environment. cache: where
+    requests with tools carry markers, PREFIX behind tools and system, MOVING there and at the last message; what has
+    no tools is not asked again, so it carries none.
     """
 
     model: str
@@ -165,3 +168,4 @@ class ProviderOptions:
     tool_choice: str = "auto"
     parallel: bool | None = False
     environ: Mapping[str, str] = field(default_factory=dict)
+    cache: str = OFF

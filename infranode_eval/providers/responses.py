@@ -17,6 +17,7 @@ DEFAULT_URL = "https://api.openai.com"
 PARALLEL_SWITCH = True
 TAKES_SEED = False
 RESULTS_NEED_TOOLS = False
+CACHE_MARK = None
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "max_tokens": "length"}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 
-from infranode_eval.providers.protocol import Messages, Sampling, Tools
+from infranode_eval.providers.protocol import OFF, Messages, Sampling, Tools
 from lm_eval_task.errors import UsageError
 
 PORTS = {"http": 80, "https": 443}
@@ -19,7 +19,8 @@ _VERSION = re.compile(r"/v\d+(?:alpha|beta)?\d*(?:/|\Z)")
 class Asked:
     """One request before it takes a vendor's form. without: what the endpoint was found to refuse (adaptation.py).
 
-    tool_choice: of this request: what the sampling says of it, else what the options say.
+    tool_choice: of this request: what the sampling says of it, else what the options say. cache: one of
+    protocol.CACHES.
     """
 
     model: str
@@ -29,6 +30,7 @@ class Asked:
     tool_choice: str = "auto"
     parallel: bool | None = False
     without: frozenset[str] = frozenset()
+    cache: str = OFF
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ class Wire(Protocol):
     PARALLEL_SWITCH: bool            # can it be told to make one call at most?
     TAKES_SEED: bool                 # does it know a seed of the sampler?
     RESULTS_NEED_TOOLS: bool         # are results of tools refused in a request without tools?
+    CACHE_MARK: Mapping[str, Any] | None    # beside the last block that a cache is to keep; None: takes no markers
     ADAPTS: frozenset[str]           # names in adaptation.py
     HEADERS: Mapping[str, str]       # sent with every request beside the key
     FINISH_REASONS: Mapping[str, str]   # the vendor's words → OpenAI's; others are kept

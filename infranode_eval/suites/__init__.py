@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.providers.protocol import Answer, Messages, Provider, ProviderOptions, Sampling, Tools
@@ -225,6 +225,19 @@ class Suite(Protocol):
 
     def summary(self, result: Mapping[str, Any]) -> Iterator[str] | None:
         """The numbers of a result as lines of text; None: the usual table."""
+        ...
+
+
+@runtime_checkable
+class Sourced(Protocol):
+    """A suite whose own flags may name what it asks."""
+
+    def source(self, path: Path | None, own: Mapping[str, Any], folder: Path) -> Any:
+        """What `load`, `read_tools` and `scene` take for a path, with its name as `stem`; None for the suite's own.
+
+        path: of --tasks. folder: of the results, for what is kept beside them. Raise UsageError for flags that do not
+        fit together.
+        """
         ...
 
 

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from infranode_eval.db_routing import arms
 from infranode_eval.db_routing.asking import Asking
+from infranode_eval.db_routing.bird import Bird, bird_panel
+from infranode_eval.db_routing.bird_hardness import CHAR
 from infranode_eval.db_routing.course import answers_of, notes_of, replies_in
 from infranode_eval.db_routing.loop import Play
 from infranode_eval.db_routing.metrics import metrics_of
@@ -19,10 +21,17 @@ from infranode_eval.db_routing.opening import catalogue_of, fingerprint_of, open
 from infranode_eval.db_routing.panel import Panel
 from infranode_eval.db_routing.policies import PROGRAMS
 from infranode_eval.db_routing.scoring import AGENTIC, failure_of, score_play
-from infranode_eval.db_routing.tasks import SETS, RoutingTask, aliases_in, questions_fingerprint, read_routing_tasks
+from infranode_eval.db_routing.tasks import (
+    SETS,
+    RoutingTask,
+    aliases_in,
+    questions_fingerprint,
+    read_routing_tasks,
+    tasks_of,
+)
 from infranode_eval.db_routing.tools import Toolbox, in_order, order_of, toolset
 from infranode_eval.db_routing.world import World
-from infranode_eval.providers.protocol import Answer, Provider
+from infranode_eval.providers.protocol import OFF, Answer, Provider
 from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Score, fingerprint
@@ -41,7 +50,7 @@ STARTER = None
 REPLAYS = True
 TRANSCRIPTS_BESIDE = True
 TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = True
-OWN_FLAGS = ("condition",)
+OWN_FLAGS = ("condition", "bird", "descriptions", "signal", "cache")
 failure = failure_of
 __all__ = ["PROGRAMS", "SETS", "answers_of", "failure", "notes_of"]
 
@@ -49,17 +58,34 @@ _WORLDS: dict[tuple[Path, ...], World] = {}
 _OPENING = threading.Lock()
 
 
-def read_tools(path: str | Path | None) -> Toolset:
+def source(path: Path | None, own: Mapping[str, Any], folder: Path) -> Path | Bird | None:
+    """What is asked: the folder of a panel, or with `bird` and `descriptions` one in BIRD's layout.
+
+    folder: of the results, which keeps the counts of neighbours. Raise UsageError for flags that do not fit together.
+    """
+    if own.get("bird") is None:
+        for flag in ("descriptions", "signal"):
+            if own.get(flag) is not None:
+                raise UsageError(f"--{flag} goes with --bird DIR")
+        return path
+    if own.get("descriptions") is None:
+        raise UsageError("--bird DIR needs --descriptions FILE, a JSON object: database to its paragraph")
+    if path is not None:
+        raise UsageError("--bird and --tasks both say what is asked: leave one out")
+    return Bird(own["bird"], own["descriptions"], own.get("signal") or CHAR, folder)
+
+
+def read_tools(path: str | Path | Bird | None) -> Toolset:
     """The tools of a panel (a folder, or a file in it; None: the project's own), by alias. Raise DataError."""
-    return toolset(aliases_in(path))
+    return toolset(bird_panel(path).panel.aliases if isinstance(path, Bird) else aliases_in(path))
 
 
-def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[RoutingTask, ...]:
-    """The questions in the order of a run. path: the folder of a panel, None: the project's own.
+def load(path: str | Path | Bird | None, tools: Toolset, which: str) -> tuple[RoutingTask, ...]:
+    """The questions in the order of a run. path: as `source` gives it, None: the project's own panel.
 
     Raise DataError, naming expected, found and the file, for a panel that was changed; UsageError for other tools.
     """
-    tasks = read_routing_tasks(path, which)
+    tasks = tasks_of(bird_panel(path).panel) if isinstance(path, Bird) else read_routing_tasks(path, which)
     aliases = tasks[0].panel.aliases
     if set(tools.by_name) != set(aliases):
         raise UsageError(f"the tools are not those of the panel: {len(tools.tools)} given, {len(aliases)} databases; "
@@ -67,12 +93,20 @@ def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[RoutingTa
     return tasks
 
 
-def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
-    """own: `condition`, one of OWN_ARMS, puts each question in one request without tools."""
-    condition = own.get("condition")
-    procedure = AGENTIC if condition is None else "single_shot"
-    return Scene(_messages, several=True, settings={
-        "condition": arms.BASE if condition is None else arms.checked(condition), "procedure": procedure})
+def scene(path: str | Path | Bird | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
+    """own: `condition`, one of OWN_ARMS, puts each question in one request without tools; `cache` sets markers.
+
+    Raise UsageError for markers in requests without tools, which are not asked again.
+    """
+    condition, marks = own.get("condition"), own.get("cache") or OFF
+    if condition is not None and marks != OFF:
+        raise UsageError(f"--cache {marks} goes with tools, which --arm {condition} leaves out")
+    settings = {"condition": arms.BASE if condition is None else arms.checked(condition),
+                "procedure": AGENTIC if condition is None else "single_shot", "cache": marks}
+    if not isinstance(path, Bird):
+        return Scene(_messages, several=True, settings=settings)
+    read = bird_panel(path)
+    return Scene(_messages, several=True, notes=tuple(read.notes), settings=settings | {"bird": read.facts})
 
 
 def _messages(mode: str, tools: Toolset, question: str) -> list[dict[str, Any]]:
