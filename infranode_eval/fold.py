@@ -59,13 +59,13 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
     answer = answers[-1] if answers else Answer({})
     row: dict[str, Any] = {
         "task_id": played.task.task_id, "category": played.task.category, "repeat": played.repeat,
-        **played.score.tojson_text(),
+        **played.score.to_json(),
         "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
         "usage": _summed([normal_usage(one.usage) for one in answers]),
         "latency_s": None if deterministic else _sum_of([one.latency_s for one in answers]),
         "attempts": played.attempts, "error": played.error}
     if played.transcript and played.transcript.course:
-        row["transcript"] = played.transcript.course.tojson_text()
+        row["transcript"] = played.transcript.course.to_json()
     if not deterministic:
         row |= {"served_model": answer.model, "usage_raw": answer.usage, "keys": list(played.keys)}
         row |= {"finish_reason_raw": answer.finish_reason_raw} if answer.finish_reason_raw is not None else {}
@@ -164,7 +164,7 @@ class Fold:
         settings, totals = dict(description.settings), {}
         if not self._deterministic:
             settings["deviations"] = sorted(self._deviations)
-            totals = {"totals": self._totals.tojson_text(tariff) | ({"pacing": dict(pacing)} if pacing else {})}
+            totals = {"totals": self._totals.to_json(tariff) | ({"pacing": dict(pacing)} if pacing else {})}
         notes = [budget_note(self._cut, settings.get("max_tokens"))] if self._cut else []
         return {
             "format": FORMAT, "suite": description.suite, "set": description.set, "model": description.model,
