@@ -66,7 +66,9 @@ def _overview(shown: Shown, known: Shown) -> Table:
 
 def _overview_notes(shown: Shown, known: Shown) -> list[str]:
     hard = shown[0][2].hard
-    summaries, names = [s for _, s, _ in shown], [name for name, _, _ in shown]
+    summaries = [s for _, s, _ in shown]
+    models = [s.run.model for s in summaries]
+    names = [model if models.count(model) == 1 else name for model, (name, _, _) in zip(models, shown, strict=True)]
     limit = shown[0][2].limit
     notes = ["answered: right of the answered questions; strict: every failure counted as wrong (metrics in the file); "
              f"the order of the rows is by {label(hard) if hard else 'all'}, answered", _INTERVAL,

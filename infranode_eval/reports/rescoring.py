@@ -12,9 +12,13 @@ from typing import Any
 
 from infranode_eval.arms import offering_of
 from infranode_eval.arms.offer import Offering
+from infranode_eval.beside import read_transcripts
+from infranode_eval.db_routing.rescan import changed_in
 from infranode_eval.fold import notes_of
 from infranode_eval.providers.protocol import Answer, Sampling
 from infranode_eval.reports.archive import DETAILS, MAIN_SUITE, UNKNOWN, Run, reply_of, run_from_json, short_hash
+from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
+from infranode_eval.reports.db_routing_rows import verdict_of as route_of
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.plays import verdict_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
@@ -54,7 +58,8 @@ class Rescoring:
 
     reworded: rows in which only reason, labels, calls or counts differ. before, after: metrics over all rows; answered:
     both over the answered ones. versions: of the scorer, before and after. result: the new content of the file, None
-    if nothing in it is to change, or if it is lm-eval's, which is never written.
+    if nothing in it is to change, or if it is lm-eval's, which is never written. read_otherwise: plays of db_routing
+    with a turn that is read otherwise now.
     """
 
     run: Run
@@ -65,6 +70,7 @@ class Rescoring:
     answered: tuple[Numbers, Numbers]
     versions: tuple[str, str]
     result: Mapping[str, Any] | None = None
+    read_otherwise: int = 0
 
 
 def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolset) -> Rescoring:
@@ -74,9 +80,11 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     tools are not these.
     """
     run = run_from_json(value, path)
-    suite, tools = _suite_of(run, tools)
+    suite, tools = _suite_of(run, tools if run.suite != ROUTED else _tools_of_panel(run, sets))
     tasks = _tasks_of(run, sets, tools)
-    rows, judged, scores = (_played_again if run.suite == PLAYED else _judged_again)(value, run, suite, tasks, tools)
+    if run.suite == ROUTED:
+        tasks = _tasks_of_panel(run, sets, suite, tools)
+    rows, judged, scores = _AGAIN.get(run.suite, _judged_again)(value, run, suite, tasks, tools)
     changes = _changes(run, scores)
     reworded = sum(one != other for one, other in zip(value["rows"], rows, strict=True)) - len(changes)
     pairs = [(replace(tasks[row.task_id], category=row.category), score)
@@ -85,7 +93,8 @@ def rescore(value: Any, path: str | Path, sets: Sequence[TaskSet], tools: Toolse
     touched = bool(changes) or reworded > 0 or value.get("scorer_version") != SCORER_VERSION
     return Rescoring(run, changes, reworded, run.metrics, after, (run.answered, dict.fromkeys(after) | answered),
                      (run.scorer_version, SCORER_VERSION),
-                     _new_content(value, run, rows, scores, after, answered, suite) if touched else None)
+                     _new_content(value, run, rows, scores, after, answered, suite) if touched else None,
+                     _read_otherwise(value, run) if run.suite == ROUTED else 0)
 
 
 Judged = tuple[list[Mapping[str, Any]], list[Any], list[Score]]     # (rows, verdicts as the suite makes them, as read)
@@ -123,6 +132,65 @@ def _played_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
         told = storable(judged[-1].to_json())
         rows.append(row if all(row.get(name) == new for name, new in told.items()) else {**row, **told})
     return rows, judged, [verdict_of(row) for row in rows]
+
+
+def _routed_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
+                  tools: Toolset) -> Judged:
+    """Plays of the suite db_routing, from the file beside the result; one that ended in a failure stays it."""
+    stored = _transcripts(value, run)
+    rows, judged = [], []
+    for row in value["rows"]:
+        task = tasks[row["task_id"]]
+        if row["outcome"] in FAILURES:
+            judged.append(suite.failure(task, row["outcome"], row.get("why") or "", row.get("sub")))
+            rows.append(row)
+            continue
+        transcript = stored.get((row["task_id"], row.get("repeat") or 1))
+        if transcript is None:
+            raise DataError(f"row {task.task_id} has a verdict but no transcript to judge", run.path)
+        try:
+            judged.append(suite.rescore(task, transcript))      # type: ignore[attr-defined]
+        except DataError as error:
+            raise DataError(f"row {task.task_id}: {error}", run.path) from None
+        told = storable(judged[-1].to_json())
+        rows.append(row if all(row.get(name) == new for name, new in told.items()) else {**row, **told})
+    return rows, judged, [route_of(row) for row in rows]
+
+
+def _transcripts(value: Mapping[str, Any], run: Run) -> Mapping[tuple[str, int], Mapping[str, Any]]:
+    told = value.get("transcripts")
+    if not isinstance(told, dict) or not {"file", "sha256"} <= told.keys():
+        raise DataError("names no file of transcripts, so no play can be judged again", run.path)
+    return read_transcripts(Path(run.path), told)
+
+
+def _read_otherwise(value: Mapping[str, Any], run: Run) -> int:
+    """Plays with a turn whose text holds other calls for the reader of today: judged as they were played."""
+    return sum(any(True for _ in changed_in(stored)) for stored in _transcripts(value, run).values())
+
+
+_AGAIN = {PLAYED: _played_again, ROUTED: _routed_again}
+
+
+def _tools_of_panel(run: Run, sets: Sequence[TaskSet]) -> Toolset:
+    """The tools of the run's panel. Raise DataError where that is not known."""
+    known = set_of(run, sets)
+    if known is None or known.source is None:
+        raise DataError(f"was asked over another panel (hash {short_hash(run.hashes.get('panel'))}); give its folder "
+                        "with --tasks", run.path)
+    return open_suite(ROUTED).read_tools(known.source)
+
+
+def _tasks_of_panel(run: Run, sets: Sequence[TaskSet], suite: Suite, tools: Toolset) -> Mapping[str, Task]:
+    """The questions with their databases, every hash checked. Raise DataError for another panel."""
+    known = set_of(run, sets)
+    tasks = suite.load(known.source if known else None, tools, suite.SETS[0])
+    found = {task.task_id: task for task in tasks}
+    panel = tasks[0].panel.sha256      # type: ignore[attr-defined]
+    if run.hashes.get("panel") != panel:
+        raise DataError(f"was asked over another panel (hash {short_hash(run.hashes.get('panel'))}, this one has "
+                        f"{short_hash(panel)}); give its folder with --tasks", run.path)
+    return found
 
 
 def _with_details(score: Score, row: Mapping[str, Any]) -> Score:
@@ -295,6 +363,8 @@ def _section(rescoring: Rescoring, write: bool) -> Section:
         f"verdict ({gained} gained {run.measure}, {lost} lost it)"
         + (f", {rescoring.reworded} only their reason, labels, calls or counts" if rescoring.reworded else ""),
         f"{run.measure} {_direction(rescoring.before.get(run.measure), rescoring.after.get(run.measure))}",
+        *([f"{rescoring.read_otherwise} plays hold a turn that is read otherwise now; what the model would then have "
+           "been shown nobody knows, so they are judged as they were played"] if rescoring.read_otherwise else []),
         _fate_of_file(rescoring, write))
     tables = [_change_table(rescoring.changes, run.measure)] if rescoring.changes else []
     return Section(run.path, (*tables, _metric_table(rescoring)), notes)
