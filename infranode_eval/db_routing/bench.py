@@ -86,7 +86,8 @@ class Bench:
     def _voiced_in(self, intent: Intent, text: str) -> set[str]:
         for literal in open_literals(intent, self.sources.schemas[intent.database]):
             text = re.sub(re.escape(literal), " ", text, flags=re.IGNORECASE)
-        said = self.register.voiced(text) & set(self.sources.concepts(intent))
+        known = self.register.concepts
+        said = {concept for concept in self.sources.concepts(intent) if known[concept].is_voiced(text)}
         begins = words(text)
         closed = closed_literals(intent, self.sources.schemas[intent.database])
         return said | {concept for concept, literals in closed.items()

@@ -66,7 +66,7 @@ class Pool:
 
     def near(self, place: int, floor: float) -> list[Neighbour]:
         """The at most twenty most alike others above the floor."""
-        return [n for n in self._near[place] if n.cosine > floor][:NEIGHBOURS]
+        return [n for n in self._near[place] if n.cosine > floor]
 
     def verdict(self, place: int, floor: float) -> Verdict:
         own, near = self.texts[place].database, self.near(place, floor)
@@ -118,14 +118,14 @@ class Pool:
 
 
 def _nearest(texts: Sequence[Text]) -> tuple[list[list[Neighbour]], str]:
-    """For each text the others with a cosine above 0, nearest first; never itself."""
+    """For each text the twenty nearest others with a cosine above 0, nearest first; never itself."""
     vectors, library = _vectors([" ".join(text.words) for text in texts])
     ties = [text.tie for text in texts]
     found = []
     for place, row in enumerate((vectors @ vectors.T).toarray()):
         near = [Neighbour(other, round(float(cosine), 9)) for other, cosine in enumerate(row)
                 if other != place and cosine > 0]
-        found.append(sorted(near, key=lambda n: (-n.cosine, ties[n.place])))
+        found.append(sorted(near, key=lambda n: (-n.cosine, ties[n.place]))[:NEIGHBOURS])
     return found, library
 
 

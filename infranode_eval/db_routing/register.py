@@ -7,7 +7,7 @@ several databases, register/<database>.json for the rest); the whole is built as
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -129,13 +129,12 @@ class Domain:
     bridges: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Register:
     """All concepts and all databases, by name."""
 
     concepts: Mapping[str, Concept]
     databases: Mapping[str, Domain]
-    _voiced: dict[str, frozenset[str]] = field(default_factory=dict, repr=False, compare=False)
 
     def lacking(self, database: str, concepts: Iterable[str]) -> list[str]:
         """The concepts that the database does not know, sorted."""
@@ -160,17 +159,11 @@ class Register:
         """The cluster, or the database itself if it is isolated."""
         return self.databases[database].cluster or database
 
-    def voiced(self, text: str) -> frozenset[str]:
-        """Every concept that the text says by a cue."""
-        if text not in self._voiced:
-            self._voiced[text] = frozenset(name for name, concept in self.concepts.items() if concept.is_voiced(text))
-        return self._voiced[text]
-
     def granting(self, database: str, concepts: Collection[str]) -> Register:
         """The register in which the database knows these concepts, too."""
         domain = self.databases[database]
         wider = replace(domain, concepts={**domain.concepts, **dict.fromkeys(concepts, Coverage())})
-        return Register(self.concepts, {**self.databases, database: wider}, self._voiced)
+        return Register(self.concepts, {**self.databases, database: wider})
 
     def to_json(self, columns: Mapping[str, Mapping[str, list[str]]]) -> dict[str, Any]:
         """As register.json has it. columns: per database, concept → "table.column" of its schema."""
