@@ -109,8 +109,8 @@ def _swap_notes(summaries: Sequence[Summary], names: Sequence[str], hard: str | 
 
 
 def _excluded(known: Shown) -> list[str]:
-    return [f"{EXCLUDED}: {name} ({found.routes[ALL].answered} answered questions without a single tool call) is in no "
-            "table" for name, _, found in known if found.status == EXCLUDED]
+    return [f"{EXCLUDED}: {s.run.model} ({found.routes[ALL].answered} answered questions without a single tool call) "
+            "is in no table" for _, s, found in known if found.status == EXCLUDED]
 
 
 def _band(inside: bool | None) -> str:

@@ -161,7 +161,7 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     own = own_tables(ordered, names)
     main, *more = own or [main_table(ordered, names)]
     tables = [replace(main, notes=(*warnings, *main.notes)), *more]
-    rows = [s for s in ordered if s.categories]
+    rows = [s for s in ordered if s.categories and (s.routing is None or s.routing.status is None)]
     if rows and group.suite in (PLAYED, ROUTED):
         tables.append(outcome_table(rows, [names[ordered.index(s)] for s in rows]))
     elif rows:
