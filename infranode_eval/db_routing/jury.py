@@ -7,18 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.db_routing.panel import FOLDER, Panel
+from infranode_eval.db_routing.textfiles import read_text
 from infranode_eval.final_objects import objects_with
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import read_json_lines
+from lm_eval_task.records import fingerprint, read_json_lines
 from lm_eval_task.shapes import parts_of
 from lm_eval_task.thoughts import split_thoughts
 
 MODELS = 3              # a jury has so many distinct models
 KEY = "confusing"
 FIXTURE = "fixture"     # the model name of votes that tests have written
+VOTES = "jury.jsonl"    # the file of votes, in the folder of a panel
 _KEYS = {"task_id": str, "model": str, "raw": str, "prompt_sha256": str, "panel_sha256": str, "time": str}
 
 
@@ -66,6 +70,25 @@ def read_votes(path: str | Path) -> tuple[Vote, ...]:
         except DataError as error:
             raise DataError(str(error), path, number) from None
     return tuple(votes)
+
+
+@cache
+def _template() -> str:
+    return read_text(FOLDER / "jury.txt").rstrip("\n")
+
+
+def jury_prompt(catalogue: str, question: str, databases: int) -> list[dict[str, str]]:
+    """What a model of the jury is asked. catalogue: of anonymised paragraphs, as `opening.catalogue_of`."""
+    text = _template()
+    for key, value in (("{n}", str(databases)), ("{catalogue}", catalogue), ("{question}", question)):
+        before, _, after = text.partition(key)
+        text = f"{before}{value}{after}"
+    return [{"role": "user", "content": text}]
+
+
+def prompt_sha256() -> str:
+    """Votes that were given to another prompt are stale."""
+    return fingerprint(_template())
 
 
 def vote_of(message: Mapping[str, Any]) -> bool | None:
@@ -118,6 +141,11 @@ def count_votes(votes: Iterable[Vote], task_ids: Iterable[str], prompt_sha256: s
     found = {task: sum(given[model][task] for model in models) for task in task_ids} if models else None
     missing = 0 if models else sum(sum(task in said for said in given.values()) < MODELS for task in task_ids)
     return Jury(models, found, missing, stale, unreadable, repeated)
+
+
+def jury_of(panel: Panel, path: Path) -> Jury:
+    """The votes of a file on the questions of a panel. Raise DataError for a line that is no vote."""
+    return count_votes(read_votes(path), panel.order, prompt_sha256(), panel.sha256)
 
 
 def invented(votes: Iterable[Vote]) -> list[Vote]:

@@ -12,6 +12,7 @@ from infranode_eval.db_routing.composition import INTENTS
 from infranode_eval.db_routing.decoys import decoys_of
 from infranode_eval.db_routing.gates import Finding
 from infranode_eval.db_routing.hardness import Pool, band_problems
+from infranode_eval.db_routing.jury import VOTES, invented, read_votes
 from infranode_eval.db_routing.lexical import ROUTERS, best
 from infranode_eval.db_routing.panel import QUESTIONS
 from infranode_eval.db_routing.questions import task_id_of
@@ -118,3 +119,5 @@ def _votes(sources: Sources) -> Iterator[Finding]:
     path = sources.folder / QUESTIONS
     if path.is_file() and any("fixture" in str(row["hardness"]) for _, row in read_lines(path)):
         yield Finding(QUESTIONS, "holds votes of the model fixture")
+    if made_up := invented(read_votes(sources.folder / VOTES)):
+        yield Finding(VOTES, f"holds {len(made_up)} votes of the model {made_up[0].model}")

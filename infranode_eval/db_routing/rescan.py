@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infranode_eval.db_routing.course import TOOL, replies_in
+from infranode_eval.db_routing.course import TOOL, answers_of, replies_in
+from infranode_eval.db_routing.scoring import score_play
+from infranode_eval.db_routing.tasks import RoutingTask
 from infranode_eval.db_routing.tools import toolset
+from infranode_eval.db_routing.world import World
 from lm_eval_task.parse import calls_from_message
-from lm_eval_task.records import Call, canonical_json
+from lm_eval_task.records import Call, Score, canonical_json
 from lm_eval_task.shapes import parts_of
 from lm_eval_task.tools import Toolset
 
@@ -43,6 +46,13 @@ def changed_in(transcript: Mapping[str, Any]) -> Iterator[Changed]:
         now = [_shown(one.name, one.arguments) for one in _read(reply, call["finish_reason"], tools, native)]
         if before != now:
             yield Changed(transcript["task_id"], transcript["repeat"], call["turn"], tuple(before), tuple(now))
+
+
+def rescored(task: RoutingTask, transcript: Mapping[str, Any], world: World) -> Score:
+    """The verdict on a stored transcript. Raise DataError for one that cannot be read."""
+    answers = answers_of(transcript)
+    *_, (_, reply) = replies_in(transcript)
+    return score_play(task, None if reply is None else answers[-1], transcript["db_routing"], world)
 
 
 def _read(reply: Mapping[str, Any], finish_reason: str | None, tools: Toolset, native: bool) -> Sequence[Call]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from infranode_eval.db_routing.buckets import Buckets, buckets
+from infranode_eval.db_routing.jury import VOTES, jury_of
 from infranode_eval.db_routing.panel import FOLDER, MANIFEST, QUESTIONS, Panel, load_panel
 from infranode_eval.db_routing.textfiles import read_json
 from lm_eval_task.errors import DataError, UsageError
@@ -47,7 +48,8 @@ def read_routing_tasks(path: str | Path | None, which: str = "core") -> tuple[Ro
     if which not in SETS:
         raise UsageError(f"suite db_routing has no set {which!r}; expected {', '.join(SETS)}")
     folder = folder_of(path)
-    return tasks_of(load_panel(folder), folder / QUESTIONS)
+    panel = load_panel(folder)
+    return tasks_of(panel, folder / QUESTIONS, jury_of(panel, folder / VOTES).votes)
 
 
 def folder_of(path: str | Path | None) -> Path:

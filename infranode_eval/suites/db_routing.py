@@ -14,12 +14,15 @@ from infranode_eval.db_routing import arms
 from infranode_eval.db_routing.asking import Asking
 from infranode_eval.db_routing.bird import Bird, bird_panel
 from infranode_eval.db_routing.bird_hardness import CHAR
-from infranode_eval.db_routing.course import answers_of, notes_of, replies_in
+from infranode_eval.db_routing.buckets import BUCKETS
+from infranode_eval.db_routing.course import answers_of, notes_of
+from infranode_eval.db_routing.jury import VOTES, jury_of
 from infranode_eval.db_routing.loop import Play
 from infranode_eval.db_routing.metrics import metrics_of
 from infranode_eval.db_routing.opening import catalogue_of, fingerprint_of, opening, single_shot
 from infranode_eval.db_routing.panel import Panel
 from infranode_eval.db_routing.policies import PROGRAMS
+from infranode_eval.db_routing.rescan import rescored
 from infranode_eval.db_routing.scoring import AGENTIC, failure_of, score_play
 from infranode_eval.db_routing.tasks import (
     SETS,
@@ -31,7 +34,7 @@ from infranode_eval.db_routing.tasks import (
 )
 from infranode_eval.db_routing.tools import Toolbox, in_order, order_of, toolset
 from infranode_eval.db_routing.world import World
-from infranode_eval.providers.protocol import OFF, Answer, Provider
+from infranode_eval.providers.protocol import OFF, Provider
 from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Score, fingerprint
@@ -85,12 +88,17 @@ def load(path: str | Path | Bird | None, tools: Toolset, which: str) -> tuple[Ro
 
     Raise DataError, naming expected, found and the file, for a panel that was changed; UsageError for other tools.
     """
-    tasks = tasks_of(bird_panel(path).panel) if isinstance(path, Bird) else read_routing_tasks(path, which)
+    tasks = _bird_tasks(path) if isinstance(path, Bird) else read_routing_tasks(path, which)
     aliases = tasks[0].panel.aliases
     if set(tools.by_name) != set(aliases):
         raise UsageError(f"the tools are not those of the panel: {len(tools.tools)} given, {len(aliases)} databases; "
                          "give --tools the same folder as --tasks")
     return tasks
+
+
+def _bird_tasks(bird: Bird) -> tuple[RoutingTask, ...]:
+    panel = bird_panel(bird).panel
+    return tasks_of(panel, bird.folder, jury_of(panel, bird.beside / VOTES).votes)
 
 
 def scene(path: str | Path | Bird | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
@@ -156,9 +164,7 @@ def score(task: RoutingTask, transcript: Transcript, setup: Setup) -> Score:
 
 def rescore(task: RoutingTask, transcript: Mapping[str, Any]) -> Score:
     """The verdict on a stored transcript. Raise DataError for one that cannot be read."""
-    answers: list[Answer] = answers_of(transcript)
-    *_, (_, reply) = replies_in(transcript)
-    return score_play(task, None if reply is None else answers[-1], transcript["db_routing"], world_of(task.panel))
+    return rescored(task, transcript, world_of(task.panel))
 
 
 def prompt_hash(setup: Setup) -> str:
@@ -171,8 +177,11 @@ def prompt_hash(setup: Setup) -> str:
 
 def hashes(tasks: Sequence[RoutingTask], tools: Toolset, setup: Setup) -> dict[str, str]:
     """What makes two runs of this suite comparable, by name."""
-    return {"tasks": questions_fingerprint(tuple(tasks)), "tools": tools.fingerprint, "prompt": prompt_hash(setup),
-            "panel": tasks[0].panel.sha256}
+    known = {"tasks": questions_fingerprint(tuple(tasks)), "tools": tools.fingerprint, "prompt": prompt_hash(setup),
+             "panel": tasks[0].panel.sha256}
+    if tasks[0].bucket in BUCKETS:      # a jury has voted, and its votes stand in no manifest
+        known["jury"] = fingerprint(sorted([task.task_id, task.bucket] for task in tasks))
+    return known
 
 
 def aggregate(pairs: Sequence[tuple[RoutingTask, Score]]) -> dict[str, float | None]:
