@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Time the suite `db_routing` against a stub endpoint: four turns with a query, one without, then the finalisation.
+
+usage: python3 bench/db_routing.py [--repeats N] [--dry]
+
+500 questions × 6 calls at 32 in flight and at 256, 200 ms latency, the stub in a process of its own, the panel's cache
+built. ideal: waves × 6 calls × 0.2 s over 32 places, from the first request to the last answer. Writes the table into
+bench/README.md, --dry prints it only. With --serve the file is the stub itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from endpoint import Connection, serve
+from endpoint import Stub as Counts
+from stage import ROOT, Stub, timed
+
+BEGIN, END = "<!-- bench/db_routing.py: begin -->", "<!-- bench/db_routing.py: end -->"
+LATENCY_S, QUERIES, CALLS, QUESTIONS = 0.2, 4, 6, 500
+SQL = "SELECT COUNT(*) FROM bon_kopf WHERE id > 10"
+
+
+class Prober(Connection):
+    """Asks a database four times, falls silent, and declares one."""
+
+    def request(self, line: bytes, body: bytes) -> None:
+        self.results, self.tools = body.count(b'"role":"tool"'), b'"tools"' in body
+        super().request(line, body)
+
+    def answer(self, content: str, fault: str | None) -> None:
+        self.stub.in_flight -= 1
+        self.stub.answered[content] += 1
+        self.send(200, reply(self.results, self.tools))
+
+
+def reply(results: int, tools: bool) -> bytes:
+    message: dict[str, Any] = {"role": "assistant", "content": "Das reicht."}
+    if not tools:
+        message["content"] = json.dumps({"selected_database": "db_02", "sql": SQL})
+    elif results < QUERIES:
+        arguments = json.dumps({"action": "execute_query", "sql": SQL})
+        message = {"role": "assistant", "content": None, "tool_calls": [
+            {"id": f"call_{results}x", "type": "function", "function": {"name": "db_02", "arguments": arguments}}]}
+    return json.dumps({"id": "stub", "object": "chat.completion", "model": "stub", "choices": [
+        {"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {"prompt_tokens": 3000, "completion_tokens": 30, "total_tokens": 3030}}).encode()
+
+
+class Script(Stub):
+    """This file as a stub."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
+
+
+def measured(folder: Path, in_flight: int, repeats: int) -> Sequence[str]:
+    taken, spans = [], []
+    for _ in range(repeats):
+        with Script() as stub:
+            command = [sys.executable, str(ROOT / "run_eval.py"), "--suite", "db_routing", "--base-url", stub.url,
+                       "--model", "stub", "--limit", str(QUESTIONS), "--out", str(folder / "r.json"), "--force",
+                       "--concurrency", str(in_flight)]
+            taken.append(timed(command, folder, {}, folder / "log"))
+            stats = stub.stats()
+        if taken[-1].status:
+            raise SystemExit((folder / "log").read_text()[-2000:])
+        spans.append(stats["span_s"] + LATENCY_S)
+    wall, cpu, memory = (statistics.median(getattr(t, f) for t in taken) for f in ("wall_s", "cpu_s", "memory_mb"))
+    ideal_s = QUESTIONS * CALLS * LATENCY_S / in_flight
+    return (str(in_flight), f"{ideal_s:.2f}", f"{statistics.median(spans):.2f}", f"{1.15 * ideal_s:.2f}", f"{wall:.2f}",
+            f"{1000 * cpu / stats['requests']:.2f}", f"{memory:.0f}", f"{stats['requests']:,}", str(stats["double"]))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    head = ("in flight", "ideal s", "sending s", "at most", "wall s", "CPU ms/call, all processes", "MB", "requests",
+            "answered twice")
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---:",) * len(head), *rows))
+
+
+def insert(text: str, path: Path) -> None:
+    before, _, rest = path.read_text("utf-8").partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(f"{path} lacks the line {END}")
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--dry", action="store_true")
+    parser.add_argument("--serve", action="store_true")
+    options = parser.parse_args()
+    if options.serve:
+        asyncio.run(serve(Counts(LATENCY_S), 0, Prober))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        rows = []
+        for in_flight in (32, 256):
+            rows.append(measured(Path(folder), in_flight, options.repeats))
+            print(rows[-1], file=sys.stderr, flush=True)
+    print(table(rows))
+    if not options.dry:
+        insert(table(rows), ROOT / "bench" / "README.md")
+
+
+if __name__ == "__main__":
+    main()
