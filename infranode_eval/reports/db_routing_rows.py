@@ -82,7 +82,7 @@ def _numbers(row: Mapping[str, Any]) -> dict[str, Any]:
     usage = row.get("usage")
     if not isinstance(usage, dict):
         return {}
-    counts = tuple(n if isinstance(n := usage.get(name), int) and not isinstance(n, bool) else None
+    counts = tuple(n if isinstance(n := usage.get(name), int) and not isinstance(n, bool) and n >= 0 else None
                    for name in _COUNTS)
     return {} if counts[0] is None or counts[1] is None else {"tokens": counts}
 

@@ -260,7 +260,7 @@ def _gap(difference: int, n: int) -> str:
 
 
 def _probes(shown: Shown) -> Table:
-    kinds = dict.fromkeys(name for _, _, found in shown for name in found.touched)
+    kinds = dict.fromkeys(name for _, _, found in shown for name in found.routes if name in found.touched)
     columns = _columns(*(f"{label(kind)}{what}" for kind in kinds for what in (": mean", " > 1")), "all: mean",
                        "all > 1", "none", "n", "scored", "failed")
     rows = tuple((name, *(cell for kind in kinds for cell in _touched_cells(found, kind)),

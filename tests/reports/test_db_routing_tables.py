@@ -101,6 +101,19 @@ def test_a_cut_run_has_no_rank() -> None:
     assert re.search(r"^cut +— +— +5/9", shown, re.MULTILINE)
 
 
+def test_questions_that_nobody_graded_are_one_group() -> None:
+    shown = text(summary("m", [row("laden-1", bucket="—"), row("hafen-1", "wrong", bucket="—")]))
+    assert re.search(r"^m +1 +— +1/2 = 50\.0", shown, re.MULTILINE)
+    assert "nachbar" not in shown.partition("Definitions")[0]
+
+
+@pytest.mark.parametrize("made", [
+    rows(["failed"] * 3), rows(["none"] * 3), rows(["failed", "right"], names=("hafen",)),
+    [row("laden-1", usage={"input_tokens": -5, "output_tokens": -1})]])
+def test_whatever_happened_is_shown(made) -> None:
+    assert "Routes" in text(summary("m", made)) and json.loads(report_json((summary("m", made),)))
+
+
 def test_repeats_have_no_interval_and_no_standard_deviation() -> None:
     made = rows(right(5, 10)) + rows(right(3, 10), repeat=2)
     shown = text(summary("twice", made, repeats=2))
