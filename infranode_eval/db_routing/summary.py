@@ -8,7 +8,9 @@ from typing import Any
 
 from infranode_eval.db_routing.behaviour import answered, status_of
 from infranode_eval.db_routing.buckets import LABELS
+from infranode_eval.db_routing.contamination import contamination_of
 from infranode_eval.db_routing.metrics import by, by_bucket, hardest, share
+from infranode_eval.db_routing.permutation import permutation_line
 from infranode_eval.db_routing.scoring import AGENTIC
 from infranode_eval.statistics import wilson
 from infranode_eval.summary import per_cent
@@ -47,6 +49,10 @@ def routing_summary(result: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from _table("Datenbank", by(rows, "database"))
     yield ""
+    chance = result["metrics"]["chance"]
+    if chance and (told := permutation_line(result, round(1 / chance))) is not None:
+        yield _line("Preis der Permutation", told)
+    yield _line("Kontamination", contamination_of(result["settings"]))
     yield "Ende der Schritte: " + ", ".join(
         f"{name} {count}" for name, count in sorted(Counter(row["stop_reason"] for row in kept).items()))
 

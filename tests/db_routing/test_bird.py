@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 import run_eval
@@ -23,6 +24,7 @@ from lm_eval_task.errors import DataError
 from tests.db_routing.bird_folder import MARKER, PARAGRAPHS, write_folder
 from tests.stub_endpoint import React, Request, StubEndpoint, vendor_body
 
+SCHEMA = Path(__file__).parents[2] / "infranode_eval/data/result.schema.json"
 HAS_SKLEARN = importlib.util.find_spec("sklearn") is not None
 
 
@@ -163,6 +165,7 @@ def test_the_oracle_is_right(bird: Bird, capsys: pytest.CaptureFixture[str]) -> 
     assert {row["bucket"] for row in found["rows"]} == {"—"} and not [m for m in found["metrics"] if "—" in m]
     facts = found["settings"]["bird"]
     assert (facts["databases"], facts["questions"], facts["train"], facts["left_out"]) == (3, 7, 2, ["unloved"])
+    jsonschema.validate(found, json.loads(SCHEMA.read_text("utf-8")))
     assert str(bird.folder) not in Path("r.json").read_text("utf-8")
     told = capsys.readouterr()
     assert "allowed in the paragraph of financial" in told.err and "hard_strict" not in told.out
