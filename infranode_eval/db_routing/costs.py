@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from infranode_eval.budget import MILLION, Price
 from infranode_eval.providers.token_usage import normal_usage
 
+WRITE = {"anthropic": 1.25}     # writing into a cache to plain input, by backend; the price table has no such price
 _WRITTEN = (("cache_creation_input_tokens",), ("prompt_tokens_details", "cache_write_tokens"))
 
 

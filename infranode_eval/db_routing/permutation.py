@@ -9,13 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from infranode_eval.budget import read_prices
-from infranode_eval.db_routing.costs import Rates, price_of_permutation
+from infranode_eval.db_routing.costs import WRITE, Rates, price_of_permutation
 from infranode_eval.db_routing.opening import catalogue_of, opening
 from infranode_eval.db_routing.tools import alias_of, toolset
 from infranode_eval.tokens import estimate
 from lm_eval_task.records import canonical_json
-
-WRITE = {"anthropic": 1.25}     # writing into a cache to plain input, by backend; the price table has no such price
 
 
 def prefix_tokens(databases: int) -> int:

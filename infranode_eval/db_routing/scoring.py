@@ -11,7 +11,7 @@ from typing import Any
 from infranode_eval.db_routing.arms import anonymised, offered
 from infranode_eval.db_routing.behaviour import behaviour_of
 from infranode_eval.db_routing.compare import SqlVerdict
-from infranode_eval.db_routing.costs import upstreams, written_in_finalisation
+from infranode_eval.db_routing.costs import cost_of, tokens_of, upstreams, written_in_finalisation
 from infranode_eval.db_routing.course import TOOL
 from infranode_eval.db_routing.naive import chance
 from infranode_eval.db_routing.route import NO_FINALISATION, Declaration, judge_route, read_declaration
@@ -62,8 +62,7 @@ def score_play(task: RoutingTask, final: Answer | None, told: Mapping[str, Any],
         details |= {"declared_unprobed": None}
     if this.behind is not None:
         details["follows_paragraph"] = declared is not None and this.behind[declared] == task.database
-    if written := written_in_finalisation(calls):
-        details["final_cache_write"] = written
+    details |= spending_of(calls)
     if told.get("drawn_from"):
         details["chance"] = float(chance(told["drawn_from"]))
     return Score(verdict.outcome, verdict.sub, _labels(declaration, calls), verdict.why,
@@ -71,6 +70,15 @@ def score_play(task: RoutingTask, final: Answer | None, told: Mapping[str, Any],
                  call_match=verdict.route_ok, request_match=verdict.route_ok, lenient_call_match=verdict.lenient,
                  calls=() if declared is None else (Call("select_database", {"database": declared}),),
                  details=details)
+
+
+def spending_of(calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What sums of tokens do not tell: what was written into a cache, and what the provider says to bill for it all."""
+    cost = cost_of(calls, None)
+    found = {"cache_write": sum(tokens.written for call in calls if (tokens := tokens_of(call.get("usage")))),
+             "final_cache_write": written_in_finalisation(calls)}
+    return {name: count for name, count in found.items() if count} | (
+        {} if cost.billed is None else {"billed": cost.billed})
 
 
 def _sql_verdict(task: RoutingTask, declaration: Declaration, declared: str | None, world: World) -> SqlVerdict:

@@ -62,7 +62,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Tokens of the rows that tell them; billed: what providers say, None unless they say so for every row."""
+    """Tokens of the rows that tell them; billed: what providers say, None unless they say so for every row.
+
+    written: into a cache; they are among the uncached ones.
+    """
 
     rows: int
     asked: int
@@ -70,10 +73,11 @@ class Spent:
     read: int
     output: int
     billed: float | None
+    written: int = 0
 
     def prices(self, rates: Rates) -> tuple[float, float]:
         """(list price, as if nothing were cached; estimate with the cache's price)."""
-        tokens = Tokens(self.uncached, 0, self.read, self.output)
+        tokens = Tokens(self.uncached - self.written, self.written, self.read, self.output)
         return tokens.list_price(rates), tokens.price(rates)
 
 
@@ -274,4 +278,5 @@ def _spent(rows: Iterable[Row]) -> Spent | None:
     bills = [reported({"cost": row["billed"]}) for row in rows if "billed" in row]
     billed = [bill for bill in bills if bill is not None]
     return Spent(len(told), len(rows), sum(spent for spent, _, _ in told) - sum(read), sum(read),
-                 sum(received for _, received, _ in told), sum(billed) if len(billed) == len(rows) else None)
+                 sum(received for _, received, _ in told), sum(billed) if len(billed) == len(rows) else None,
+                 sum(row.get("cache_write") or 0 for row in rows if "tokens" in row))

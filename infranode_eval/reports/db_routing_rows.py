@@ -94,10 +94,8 @@ def _rare(row: Mapping[str, Any]) -> dict[str, Any]:
         found["chance"] = chance
     if isinstance(row.get("follows_paragraph"), bool):
         found["follows_paragraph"] = row["follows_paragraph"]
-    if isinstance(written := row.get("final_cache_write"), int):
-        found["final_cache_write"] = written
-    raw = row.get("usage_raw")
-    if row.get("api_calls") == 1 and isinstance(raw, dict) and "cost" in raw:
-        found["billed"] = raw["cost"]
-    return found
+    for name in ("cache_write", "final_cache_write"):
+        if isinstance(written := row.get(name), int):
+            found[name] = written
+    return found | ({"billed": row["billed"]} if "billed" in row else {})
 

@@ -9,7 +9,7 @@ from infranode_eval.budget import read_prices
 from infranode_eval.db_routing.behaviour import EXCLUDED
 from infranode_eval.db_routing.buckets import LABELS
 from infranode_eval.db_routing.corridor import Corridor
-from infranode_eval.db_routing.costs import Rates, saving
+from infranode_eval.db_routing.costs import WRITE, Rates, saving
 from infranode_eval.reports.comparison import p_text
 from infranode_eval.reports.db_routing import ALL, KINDS, Route, Routing
 from infranode_eval.reports.db_routing_panels import PanelFacts, definitions_of, panel_of
@@ -366,7 +366,7 @@ def cost_of(summary: Summary, found: Routing) -> dict[str, float | int | None]:
         return dict.fromkeys(("input_tokens", "cached_tokens", "output_tokens", "rows", "billed", "estimated", "listed",
                               "saving"))
     price = price_named(read_prices().prices, summary.run.model)
-    listed, estimated = spent.prices(Rates.of(price)) if price else (None, None)
+    listed, estimated = spent.prices(Rates.of(price, WRITE.get(summary.run.backend, 1.0))) if price else (None, None)
     amount = spent.billed if spent.billed is not None else estimated
     return {"input_tokens": spent.uncached + spent.read, "cached_tokens": spent.read, "output_tokens": spent.output,
             "rows": spent.rows, "billed": spent.billed, "estimated": estimated, "listed": listed,

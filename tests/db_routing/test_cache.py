@@ -12,6 +12,7 @@ import pytest
 import run_eval
 from infranode_eval.db_routing.data import CACHE, cache_folder
 from infranode_eval.db_routing.opening import finalisation
+from infranode_eval.db_routing.scoring import spending_of
 from infranode_eval.providers.protocol import CACHES
 from lm_eval_task.records import canonical_json
 from tests.db_routing.tiny_panel import write_panel
@@ -28,7 +29,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_panel(tmp_path / "panel", cache_folder())
 
 
-def prober(request: Request, **usage: int) -> React:
+def prober(request: Request, **usage: float) -> React:
     """Looks at one schema after another, three in all, and declares the first."""
     body = request.body
     if "tools" not in body:
@@ -40,7 +41,7 @@ def prober(request: Request, **usage: int) -> React:
     return React(vendor_body("anthropic", None, (f"db_0{turn + 1}", {"action": "get_schema"}), "Hm."))
 
 
-def ran(*flags: str, status: int = 0, **usage: int) -> list[dict[str, Any]]:
+def ran(*flags: str, status: int = 0, **usage: float) -> list[dict[str, Any]]:
     """The bodies of a run over two questions."""
     with StubEndpoint(lambda request: prober(request, **usage)) as endpoint:
         assert run_eval.main(["--suite", "db_routing", "--base-url", endpoint.url, "--model", "m", "--tasks", "panel",
@@ -134,7 +135,16 @@ def test_markers_that_could_not_be_set_are_refused(
 def test_what_a_finalisation_writes_into_a_cache_is_counted_and_told(capsys: pytest.CaptureFixture[str]) -> None:
     ran("--cache", "moving")
     assert "Cache" not in capsys.readouterr().out
-    ran("--cache", "moving", cache_creation_input_tokens=40)
+    ran("--cache", "moving", cache_creation_input_tokens=40, cost=0.5)
     rows = json.loads(Path("r.json").read_text("utf-8"))["rows"]
-    assert [row["final_cache_write"] for row in rows] == [40, 40]
+    assert [(row["final_cache_write"], row["cache_write"]) for row in rows] == [(40, 40)] * 2
+    assert "billed" not in rows[0], "the provider has told the cost of one call out of five"
     assert "Warnung: Abschlüsse schrieben 80 Tokens in einen Cache, die niemand liest" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("usages", "told"), [
+    ([{"cost": 0.5}, {"cost": 0.25}], {"billed": 0.75}), ([{"cost": 0.5}, {}], {}), ([None, None], {}),
+    ([{"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 9}, {"cost": 0.5}], {"cache_write": 9})])
+def test_what_a_row_tells_of_money(usages: list[dict[str, Any] | None], told: dict[str, Any]) -> None:
+    calls = [{"kind": kind, "usage": usage} for kind, usage in zip(("tool", "final"), usages, strict=True)]
+    assert spending_of(calls) == told

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from infranode_eval.db_routing.costs import Rates
 from infranode_eval.reports.db_routing import ALL, Route
 from tests.reports.db_routing_runs import FREE, HARD, result, right, row, rows, summary
 
@@ -73,8 +74,17 @@ def test_tokens_are_summed_and_bills_need_every_row() -> None:
     found = routing([row("laden-1", usage=usage), row("laden-2", usage=usage), row("laden-3")])
     assert (found.spent.rows, found.spent.asked, found.spent.uncached, found.spent.read, found.spent.output,
             found.spent.billed) == (2, 3, 120, 80, 20, None)
-    once = {"usage": usage, "api_calls": 1, "usage_raw": {"cost": 0.5}}
+    once = {"usage": usage, "billed": 0.5}
     assert routing([row("laden-1", **once), row("laden-2", **once)]).spent.billed == 1.0
+    assert routing([row("laden-1", **once), row("laden-2", usage=usage)]).spent.billed is None
+
+
+def test_what_is_written_into_a_cache_has_a_price_of_its_own() -> None:
+    """A million tokens a price unit each: 20 plain, 30 written at 1.25, 50 read at 0.1; as if uncached: 100."""
+    usage = {"input_tokens": 100, "output_tokens": 0, "cached_tokens": 50, "reasoning_tokens": 0}
+    spent = routing([row("laden-1", usage=usage, cache_write=30)]).spent
+    listed, estimated = (1_000_000 * price for price in spent.prices(Rates(1.0, 0.0, 0.1, 1.25)))
+    assert (listed, estimated) == (pytest.approx(100), pytest.approx(20 + 37.5 + 5))
 
 
 def test_a_row_that_followed_the_paragraph() -> None:
