@@ -356,21 +356,30 @@ def _costs(shown: Shown) -> list[Table]:
     return [Table("Cost", _columns("tokens in", "of these cached", "tokens out", "rows", "billed", "estimated",
                                    "list price", "saving"), rows, (
         "Größenordnung only: billed where the provider reports it for every row, else estimated (geschätzt) from the "
-        f"price table of {table.as_of}, {table.currency}; list price: as if nothing were cached",))]
+        f"price table of {table.as_of}, {table.currency}, or by the prices of the run's own command line; list price: "
+        "as if nothing were cached",))]
 
 
 def cost_of(summary: Summary, found: Routing) -> dict[str, float | int | None]:
-    """In the currency of the price table; None where nothing is known."""
+    """In the currency of the price table, else as the run was told to reckon; None where nothing is known."""
     spent = found.spent
     if spent is None:
         return dict.fromkeys(("input_tokens", "cached_tokens", "output_tokens", "rows", "billed", "estimated", "listed",
                               "saving"))
     price = price_named(read_prices().prices, summary.run.model)
-    listed, estimated = spent.prices(Rates.of(price, WRITE.get(summary.run.backend, 1.0))) if price else (None, None)
+    listed, estimated = (None, _reckoned(summary)) if price is None else \
+        spent.prices(Rates.of(price, WRITE.get(summary.run.backend, 1.0)))
     amount = spent.billed if spent.billed is not None else estimated
     return {"input_tokens": spent.uncached + spent.read, "cached_tokens": spent.read, "output_tokens": spent.output,
             "rows": spent.rows, "billed": spent.billed, "estimated": estimated, "listed": listed,
             "saving": saving(amount, listed) if amount is not None and listed else None}
+
+
+def _reckoned(summary: Summary) -> float | None:
+    """What the file says that the run cost, by the prices of its own command line."""
+    cost = summary.run.totals.get("cost")
+    amount = cost.get("amount") if isinstance(cost, dict) else None
+    return float(amount) if isinstance(amount, (int, float)) and not isinstance(amount, bool) else None
 
 
 def _cost_cells(summary: Summary, found: Routing) -> tuple[str, ...]:

@@ -128,6 +128,15 @@ def test_cost_names_its_order_and_upstreams_are_told() -> None:
     assert "a (3), b (3)" in table(shown, "Upstreams")
 
 
+@pytest.mark.parametrize("model, cells", [
+    ("claude-haiku-4-5", ["3,000", "1,500", "300", "3/3", "—", "0.0032", "0.0045", "30.0"]),
+    ("nobody-priced-it", ["3,000", "1,500", "300", "3/3", "—", "—", "—", "—"])])
+def test_cached_input_costs_what_the_list_says(model, cells) -> None:
+    usage = {"input_tokens": 1000, "output_tokens": 100, "cached_tokens": 500, "reasoning_tokens": 0}
+    shown = table(text(summary(model, rows(right(2, 3), usage=usage))), "Cost")
+    assert next(line for line in shown.split("\n") if line.startswith(model)).split()[-8:] == cells
+
+
 def test_limits_come_from_the_data() -> None:
     shown = text(summary("m", rows(right(2, 4), names=("laden", "werkstatt", "laden", "hafen"), schema_truncated=1)))
     assert "limit: databases are anonymised in name only" in shown
