@@ -213,6 +213,13 @@ def test_another_panel_is_refused(place, file) -> None:
     assert "was asked over another panel" in out and "--tasks" in out
 
 
+def test_the_same_questions_over_other_databases_are_refused(file, sets, toolset: Toolset) -> None:
+    value = read(file("oracle"))
+    value["hashes"]["panel"] = "f" * 64
+    with pytest.raises(DataError, match="was asked over another panel"):
+        rescore(value, file("oracle"), sets, toolset)
+
+
 def test_the_command_judges_again(place) -> None:
     out = shown(place, "--rescore", "--tasks", "panel", "results/db_routing/oracle.json")
     assert "Nothing changed" in out and "route_ok 100.0" in out

@@ -41,6 +41,11 @@ def test_a_failure_needs_no_more_than_its_question() -> None:
         Row.of_route(row("laden-1", "failed", database=None) | {"database": None})
 
 
+@pytest.mark.parametrize("usage", [{"input_tokens": -1, "output_tokens": 1}, {"input_tokens": True}, "many", None])
+def test_what_is_no_count_is_not_counted(usage) -> None:
+    assert "tokens" not in Row.of_route(row("laden-1", usage=usage)).details
+
+
 def test_what_a_run_is() -> None:
     run = run_from_json(result("m", rows(["right"])), "r.json")
     assert (run.measure, run.arm, run.hashes["panel"]) == ("route_ok", None, "9" * 64)
