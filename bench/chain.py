@@ -21,13 +21,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from endpoint import Connection, Stub, serve
-from stage import ROOT, Taken, run_eval, timed
-from stage import Stub as Process
+from endpoint import Connection, serve
+from endpoint import Stub as Counts
+from stage import ROOT, Stub, Taken, insert, run_eval, timed
 
 sys.path.insert(0, str(ROOT))
 
-BEGIN, END = "<!-- bench/chain.py: begin -->", "<!-- bench/chain.py: end -->"
 LATENCY_S, REQUESTS = 0.2, 4
 CITIES = ("hamburg", "muenchen", "koeln")      # their charging sites take about 8 kB each
 CASES = ((150, 32, 4.4, None), (1024, 256, 1.15 * 3.2, 120))     # tasks, in flight, most seconds, most MB
@@ -87,21 +86,13 @@ def write_tasks(path: Path, count: int) -> None:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-class Script(Process):
-    """This file as a stub."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
-
-
 def measured(folder: Path, tasks: int, in_flight: int, repeats: int) -> tuple[Taken, float, dict[str, Any]]:
     """(medians of the command, seconds from the first request to the last answer, the stub's counts)."""
     write_tasks(folder / "tasks.jsonl", tasks)
     taken: list[Taken] = []
     spans: list[float] = []
     for _ in range(repeats):
-        with Script() as stub:
+        with Stub("--serve", script="chain.py") as stub:
             command = run_eval(stub.url, folder / "tasks.jsonl", folder / "r.json", "--force", "--suite", "chain",
                                "--concurrency", str(in_flight))
             taken.append(timed(command, folder, {}, folder / "log"))
@@ -132,14 +123,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(marked)
 
 
-def insert(text: str, path: Path) -> None:
-    before, _, rest = path.read_text("utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{path} lacks the line {END}")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
@@ -147,13 +130,13 @@ def main() -> None:
     parser.add_argument("--serve", action="store_true")
     options = parser.parse_args()
     if options.serve:
-        asyncio.run(serve(Stub(LATENCY_S), 0, Caller))
+        asyncio.run(serve(Counts(LATENCY_S), 0, Caller))
         return
     with tempfile.TemporaryDirectory() as folder:
         text = table(lines(Path(folder), options.repeats))
     print(text)
     if not options.dry:
-        insert(text, ROOT / "bench" / "README.md")
+        insert(text, "chain.py")
 
 
 if __name__ == "__main__":

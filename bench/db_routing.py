@@ -22,9 +22,8 @@ from typing import Any
 
 from endpoint import Connection, serve
 from endpoint import Stub as Counts
-from stage import ROOT, Stub, timed
+from stage import ROOT, Stub, insert, timed
 
-BEGIN, END = "<!-- bench/db_routing.py: begin -->", "<!-- bench/db_routing.py: end -->"
 LATENCY_S, QUERIES, CALLS, QUESTIONS = 0.2, 4, 6, 500
 SQL = "SELECT COUNT(*) FROM bon_kopf WHERE id > 10"
 
@@ -55,18 +54,10 @@ def reply(results: int, tools: bool) -> bytes:
         "usage": {"prompt_tokens": 3000, "completion_tokens": 30, "total_tokens": 3030}}).encode()
 
 
-class Script(Stub):
-    """This file as a stub."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._command = [sys.executable, str(Path(__file__).resolve()), "--serve"]
-
-
 def measured(folder: Path, in_flight: int, repeats: int) -> Sequence[str]:
     taken, spans = [], []
     for _ in range(repeats):
-        with Script() as stub:
+        with Stub("--serve", script="db_routing.py") as stub:
             command = [sys.executable, str(ROOT / "run_eval.py"), "--suite", "db_routing", "--base-url", stub.url,
                        "--model", "stub", "--limit", str(QUESTIONS), "--out", str(folder / "r.json"), "--force",
                        "--concurrency", str(in_flight)]
@@ -87,14 +78,6 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---:",) * len(head), *rows))
 
 
-def insert(text: str, path: Path) -> None:
-    before, _, rest = path.read_text("utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{path} lacks the line {END}")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=3)
@@ -111,7 +94,7 @@ def main() -> None:
             print(rows[-1], file=sys.stderr, flush=True)
     print(table(rows))
     if not options.dry:
-        insert(table(rows), ROOT / "bench" / "README.md")
+        insert(table(rows), "db_routing.py")
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from stage import ROOT, Stub, Taken, run_eval, timed, write_tasks
+from stage import ROOT, Stub, Taken, insert, run_eval, timed, write_tasks
 
 sys.path.insert(0, str(ROOT))
 
@@ -29,7 +29,6 @@ from lm_eval_task.prompt import prompt_text
 from lm_eval_task.tools import read_tools
 
 IN_FLIGHT, LATENCY_S = 64, 0.2
-BEGIN, END = "<!-- bench/run.py: begin -->", "<!-- bench/run.py: end -->"
 
 LM_EVAL_TASK = """\
 task: stub
@@ -169,15 +168,6 @@ def _version(python: str, package: str) -> str:
     return subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
 
 
-def insert(text: str, path: Path) -> None:
-    """Put the table between the markers; the rest of the file is left alone."""
-    before, _, rest = path.read_text("utf-8").partition(BEGIN)
-    _, found, after = rest.partition(END)
-    if not found:
-        raise SystemExit(f"{path} lacks the line {END}")
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}", "utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
@@ -195,7 +185,7 @@ def main() -> None:
     text = table(found, about(options))
     print(text)
     if not options.dry:
-        insert(text, ROOT / "bench" / "README.md")
+        insert(text, "run.py")
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class Stub:
-    """bench/endpoint.py with the given flags, for the length of a `with` block."""
+    """bench/endpoint.py (or another script of this folder) with the given flags, for the length of a `with` block."""
 
-    def __init__(self, *flags: str) -> None:
-        self._command = [sys.executable, str(ROOT / "bench" / "endpoint.py"), *flags]
+    def __init__(self, *flags: str, script: str = "endpoint.py") -> None:
+        self._command = [sys.executable, str(ROOT / "bench" / script), *flags]
 
     def __enter__(self) -> Stub:
         self._process = subprocess.Popen(self._command, stdout=subprocess.PIPE, text=True)
@@ -80,3 +80,14 @@ def timed(command: Sequence[str], folder: Path, environ: Mapping[str, str] | Non
         process.returncode = os.waitstatus_to_exitcode(status)
     return Taken(process.returncode, time.monotonic() - started, usage.ru_utime + usage.ru_stime,
                  usage.ru_maxrss / 1024)
+
+
+def insert(text: str, script: str) -> None:
+    """Put the table of bench/<script> between its markers in bench/README.md; the rest of the file is left alone."""
+    path = ROOT / "bench" / "README.md"
+    begin, end = (f"<!-- bench/{script}: {word} -->" for word in ("begin", "end"))
+    before, _, rest = path.read_text("utf-8").partition(begin)
+    _, found, after = rest.partition(end)
+    if not found:
+        raise SystemExit(f"{path} lacks the line {end}")
+    path.write_text(f"{before}{begin}\n{text}\n{end}{after}", "utf-8")
