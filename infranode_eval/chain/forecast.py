@@ -1,4 +1,4 @@
-"""What a run of the suite will take: its plays gone through with their golds, every request counted."""
+"""The golds as a provider: what a run of the suite will take is counted over plays that follow them."""
 
 from __future__ import annotations
 
@@ -8,43 +8,31 @@ from typing import Any
 
 from infranode_eval.budget import Forecast
 from infranode_eval.chain.tasks import ChainTask
-from infranode_eval.providers.conversation import Conversation
+from infranode_eval.forecast import Count, Rehearsal, rehearsed
 from infranode_eval.providers.protocol import Answer, Messages, Provider, Sampling, Tools
 from lm_eval_task.records import Call, canonical_json
 
 Playing = Callable[[ChainTask, Provider], Any]
 
 
-class _Rehearsal:
-    """Answers with the golds, one call a turn, and counts what it is asked."""
+class _Golds:
+    """Answers with the golds, one call a turn, then with the answer."""
 
     deterministic = True
     setup: str | None = None
 
-    def __init__(self, task: ChainTask, count: Callable[[str], int], tools_tokens: int) -> None:
-        self._calls, self._count, self._tools_tokens = list(task.expected), count, tools_tokens
-        self._answer = task.expectation["answer"]
-        self.prompts: list[int] = []
-        self.replies = 0
+    def __init__(self, task: ChainTask) -> None:
+        self._calls, self._answer = list(task.expected), task.expectation["answer"]
+        self._asked = 0
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
-        told = messages if isinstance(messages, Conversation) else Conversation(messages)
-        sizes = told.made("forecast", lambda message: self._count(_text(message)))
-        self.prompts.append(sum(sizes) + (self._tools_tokens if tools is not None else 0))
-        number = len(self.prompts) - 1
+        number, self._asked = self._asked, self._asked + 1
         message = _called(self._calls[number], tools is not None) if number < len(self._calls) else \
             {"role": "assistant", "content": _final(self._answer)}
-        self.replies += self._count(_text(message))
         return Answer(message, "stop")
 
     def close(self) -> None:
         pass
-
-
-def _text(message: Mapping[str, Any]) -> str:
-    """What a server makes tokens of: the text, and calls as they are sent."""
-    calls = message.get("tool_calls")
-    return (message.get("content") or "") + (canonical_json(calls) if calls else "")
 
 
 def _called(call: Call, native: bool) -> dict[str, Any]:
@@ -61,17 +49,9 @@ def _final(answer: Mapping[str, Any]) -> str:
                            "alternative": None, "quelle": None})
 
 
-def forecast_of(tasks: Iterable[ChainTask], play: Playing, tools_json: Sequence[Mapping[str, Any]],
-                count: Callable[[str], int], max_tokens: int) -> Forecast:
-    """Requests and tokens of plays that follow the golds. count: tokens of a text. play: as the suite's."""
+def forecast_of(tasks: Iterable[ChainTask], play: Playing, tools_json: Sequence[Mapping[str, Any]], count: Count,
+                max_tokens: int) -> Forecast:
+    """Requests and tokens of plays that follow the golds. play: as the suite's."""
     tools_tokens = count(canonical_json(list(tools_json)))
-    requests = told = cached = replies = longest = 0
-    for task in tasks:
-        rehearsal = _Rehearsal(task, count, tools_tokens)
-        play(task, rehearsal)
-        requests += len(rehearsal.prompts)
-        told += sum(rehearsal.prompts)
-        cached += sum(rehearsal.prompts[:-1])
-        replies += rehearsal.replies
-        longest = max(longest, rehearsal.prompts[-1])
-    return Forecast(requests, told, cached, replies, requests * max_tokens, longest + max_tokens)
+    plays = ((task, Rehearsal(_Golds(task), count, tools_tokens)) for task in tasks)
+    return rehearsed(plays, play, 1, max_tokens)
