@@ -255,10 +255,13 @@ def draw(options: argparse.Namespace) -> int:
     page = page_path(options.html) if options.html else None
     files = _files(options)
 
+    routed: set[Path] = set()      # files of the suite whose tables are shown by the other views
+
     def read(file: Path) -> list[Exhibit]:
-        return [e for e in exhibits_of(file, tools, sets, prices.prices)
-                if meant(e.run, over) and (not options.set or e.summary.dataset == options.set)
-                and e.run.suite != ROUTED]     # its tables are shown by the other views
+        of_file = [e for e in exhibits_of(file, tools, sets, prices.prices)
+                   if meant(e.run, over) and (not options.set or e.summary.dataset == options.set)]
+        routed.update(file for e in of_file if e.run.suite == ROUTED)
+        return [e for e in of_file if e.run.suite != ROUTED]
 
     found, left_out = read_each(files, read if len(files) <= MOST_RUNS else lambda f: list(map(without_rows, read(f))),
                                 _say)
@@ -266,9 +269,11 @@ def draw(options: argparse.Namespace) -> int:
         best = best_files(found, MOST_RUNS)
         found = [e for e in found if e.run.path not in best] + [e for path in sorted(best) for e in read(Path(path))]
     _some_meant(options, found, left_out)
+    unseen = f"page and pictures do not show runs of the suite {ROUTED}: call report.py without --html and --plots"
     if not found and not left_out:
-        raise DataError(f"no result file holds a run over the set {options.set}" if options.set else
-                        f"page and pictures do not show runs of the suite {ROUTED}")
+        raise DataError(unseen if routed else f"no result file holds a run over the set {options.set}")
+    if routed:
+        _say(unseen)
     for line in version_notes(e.summary for e in found):
         _say(line)
     written = write_plots(found, Path(options.plots)) if options.plots else []

@@ -94,9 +94,9 @@ class Routing:
     or prose is right. cut: answered rows with a cut schema, with cut results. upstreams, histories: whom calls were
     answered by, and how finalisations showed the turns, in rows. status: why the run is not ranked. follows: rows that
     follow the paragraph, (k, n). majority: the database with the most questions and how many, in all and in the hard
-    bucket. ratio: hard beside the other questions within databases. given: the answer to each (task, repeat). buckets:
-    task → bucket. drifts: of each two repeats, by bucket and ALL. wasted: tokens that finalisations wrote into a cache,
-    which nothing reads.
+    bucket. ratio: hard beside the other questions within databases, None without both verdicts. given: the answer to
+    each (task, repeat). buckets: task → bucket. drifts: of each two repeats, by bucket and ALL. wasted: tokens that
+    finalisations wrote into a cache, which nothing reads.
     """
 
     condition: str
@@ -237,13 +237,18 @@ def _majority(rows: Sequence[Row], hard: str | None) -> dict[str, tuple[str, int
 
 
 def _ratio(rows: Sequence[Row], hard: str | None) -> PooledRatio | None:
-    """Share of right routes among hard questions over that among the others, within databases."""
+    """Share of right routes among hard questions over that among the others, within databases.
+
+    None where every answer is right, or none: the halves added to empty cells would show a ratio that nothing made.
+    """
+    if len({bool(row["route_ok"]) for row in rows}) < 2:
+        return None
     strata = []
     for name, inside in by(rows, "database").items():
         sides = [[row for row in inside if (row["bucket"] == hard) is is_hard] for is_hard in (True, False)]
         counts = [n for side in sides for n in (sum(row["route_ok"] for row in side), len(side))]
         strata.append(Stratum(name, *counts))
-    return risk_ratio(strata) if strata else None
+    return risk_ratio(strata)
 
 
 def _given(run: Run) -> tuple[dict[tuple[str, int], Given], dict[str, str]]:

@@ -190,15 +190,16 @@ def _hard_share(shown: Shown) -> list[Table]:
 
 
 def _ratio_notes(shown: Shown) -> tuple[str, ...]:
+    """One line a ranked run: a ratio is a statement about models."""
     told = []
     for name, s, found in shown:
         ratio = found.ratio.ratio if found.ratio else None
-        if ratio is not None and found.ratio is not None and found.ratio.p is not None and s.repeats == 1 \
-                and not found.drawn:
-            gone = f"; without {', '.join(found.ratio.dropped)}" if found.ratio.dropped else ""
-            told.append(f"{name} {ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], {p_text(found.ratio.p)}"
-                        f"{gone}")
-    return (f"hard beside the other questions within databases, ratio of shares: {'; '.join(told)}",) if told else ()
+        if ratio is None or found.ratio is None or found.ratio.p is None or s.repeats > 1 or not is_ranked(s):
+            continue
+        gone = f"; without {', '.join(found.ratio.dropped)}" if found.ratio.dropped else ""
+        told.append(f"{name}: {ratio.estimate:.3f} [{ratio.low:.3f}, {ratio.high:.3f}], {p_text(found.ratio.p)}{gone}")
+    return ("share of right routes among hard questions over that among the others, within databases:", *told) \
+        if told else ()
 
 
 # --- SQL --------------------------------------------------------------------------------------------------------------

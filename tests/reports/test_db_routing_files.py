@@ -160,6 +160,12 @@ def test_other_views_show_or_say(place) -> None:
     assert "do not show" in shown(place, "--html", "p.html", "results/db_routing", code=2)
 
 
+def test_a_page_over_several_suites_says_which_it_leaves_out(place) -> None:
+    pytest.importorskip("jinja2")
+    out = shown(place, "--html", "p.html", "results/db_routing", ROOT / "results" / "bm25.json")
+    assert "do not show runs of the suite db_routing: call report.py without --html" in out and "p.html" in out
+
+
 # --- formats ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", (*PROGRAMS, *(f"bm25.{arm}" for arm in ARMS)))

@@ -56,6 +56,18 @@ def test_sql_says_that_there_was_no_audit_of_gold() -> None:
     assert "170/204 = 83.3" in shown and "corridor: kein Gold-Audit" in shown
 
 
+def test_hard_beside_easy_is_a_line_of_each_ranked_run_that_is_right_and_wrong() -> None:
+    """Halves in empty cells would give 1.006 where all is right; and what a program reaches says nothing of models."""
+    wrong = summary("wrong", rows(right(0, 20), right(0, 20)))
+    perfect = summary("perfect", rows(right(20, 20), right(20, 20)))
+    program = summary("program", rows(right(10, 20), right(9, 20)), backend="baseline")
+    assert program.run.baseline
+    shown = text(STEADY, wrong, perfect, program)
+    line, = re.findall(r"^(?:steady|wrong|perfect|program).*: [0-9.]+ \[[0-9.]+, [0-9.]+\].*$", shown, re.MULTILINE)
+    assert line.startswith("steady: 0.8") and "p = " in line
+    assert "within databases:\nsteady: " in shown
+
+
 def test_switches_are_counted_by_first_probe_and_declaration() -> None:
     made = [row("laden-1", probes=["hafen", "laden"], first_probe="hafen", switched=True),
             row("laden-2", "wrong", probes=["laden", "werkstatt"], first_probe="laden", switched=True),
