@@ -28,6 +28,7 @@ from lm_eval_task.records import canonical_json
 
 SEED = 20261201
 LEAST, MOST = 2, 40         # databases of a panel
+PARAGRAPHS = "expected an object: name of a database → its paragraph"
 _SPELLED = re.compile(r"_|[a-z][A-Z]")      # a name that only a schema spells so
 _CHUNK = 1 << 20
 
@@ -103,11 +104,11 @@ def bird_panel(bird: Bird) -> BirdPanel:
 
 def _paragraphs(path: Path) -> dict[str, str]:
     try:
-        value = json.loads(text_in(path))
+        value = json.loads(text_in(path, PARAGRAPHS))
     except json.JSONDecodeError as error:
-        raise DataError(f"is not JSON ({error.msg})", path, error.lineno) from None
+        raise DataError(f"is not JSON ({error.msg}); {PARAGRAPHS}", path, error.lineno) from None
     if not isinstance(value, dict) or not all(isinstance(t, str) and t.strip() for t in value.values()):
-        raise DataError("expected an object: name of a database → its paragraph", path)
+        raise DataError(PARAGRAPHS, path)
     return value
 
 

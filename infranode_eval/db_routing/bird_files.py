@@ -141,12 +141,12 @@ def _list_in(path: Path) -> list[Any]:
     return value
 
 
-def text_in(path: Path) -> str:
+def text_in(path: Path, expected: str = LAYOUT) -> str:
     """UTF-8 with or without a byte order mark, else cp1252; no byte stops the reading. Raise DataError."""
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror}); {LAYOUT}", path) from None
+        raise DataError(f"cannot be read ({error.strerror}); {expected}", path) from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -223,6 +223,19 @@ def test_flags_that_do_not_fit_together(more: list[str], told: str, capsys: pyte
     assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(("content", "told"), [
+    (None, "cannot be read"), ("{", "is not JSON"), ("[]", ""), ('{"bank": " "}', ""), ('{"bank": 1}', "")])
+def test_a_file_of_paragraphs_that_cannot_be_used_says_what_it_should_hold(bird: Bird, content: str | None,
+                                                                           told: str) -> None:
+    bird.descriptions.unlink()
+    if content is not None:
+        bird.descriptions.write_text(content, "utf-8")
+    bird_panel.cache_clear()
+    with pytest.raises(DataError, match=rf"{told}.*expected an object: name of a database") as caught:
+        bird_panel(bird)
+    assert "descriptions.json" in str(caught.value) and "<split>" not in str(caught.value)
+
+
 # --- hardness ---------------------------------------------------------------------------------------------------------
 
 @pytest.fixture
