@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -34,3 +35,37 @@ def test_a_test_that_is_named_exists(file: str, name: str) -> None:
     r"`([\w/.]+(?:\.py|/))`", row.split("|")[3])}))
 def test_a_module_that_is_named_exists(module: str) -> None:
     assert (ROOT / (module if "/" in module else f"infranode_eval/db_routing/{module}")).exists()
+
+
+# --- figures ----------------------------------------------------------------------------------------------------------
+
+RESULTS = ROOT / "results" / "db_routing"
+
+
+def read(name: str) -> dict:
+    return json.loads((RESULTS / f"{name}.json").read_text("utf-8"))
+
+
+@pytest.mark.parametrize(("program", "told"), [
+    ("oracle", "oracle 506 of 506 routes"), ("constant", "constant 46"), ("tfidf_char", "characters 20.2 %"),
+    ("tfidf_word", "words 13.6 %"), ("bm25", "BM25 13.8 %")])
+def test_what_programs_reach_is_that_of_the_results(program: str, told: str) -> None:
+    rows = read(program)["rows"]
+    right = sum(row["route_ok"] for row in rows)
+    share = float(told.split()[-2]) if told.endswith("%") else None
+    assert " ".join(told.split()) in " ".join(TEXT.split())
+    assert (round(100 * right / len(rows), 1) == share) if share else f" {right}" in told
+
+
+def test_the_small_model_is_told_as_it_was() -> None:
+    result = read("SmolLM2-135M-Instruct-Q4_1.prompt.llamacpp")
+    rows, told = result["rows"], TEXT.partition("SmolLM2-135M-Instruct")[2]
+    errors = [row["declaration_error"] for row in rows]
+    assert f"{sum(row['route_ok'] for row in rows)} of {len(rows)} routes" in told
+    assert f"{sum(row['declared'] is not None for row in rows)} of {len(rows)} declared anything" in told
+    assert f"{errors.count('truncated')} of its {len(rows)} answers were cut" in told
+    assert f"{errors.count('missing')} held no object" in told and not sum(row["tool_calls"] for row in rows)
+    requests = result["totals"]["attempts"]
+    assert f"{round(result['totals']['input_tokens'] / requests):,} tokens of prompt" in told
+    assert requests == 2 * len(rows) and result["settings"]["max_tokens"] == 192 and "a budget of 192" in told
+    assert (RESULTS / result["transcripts"]["file"]).stat().st_size < 2_000_000

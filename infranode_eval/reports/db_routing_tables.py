@@ -41,7 +41,7 @@ def routing_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[T
     if not known:
         return []
     if not shown:
-        return [Table("Routes", (Column("model"),), (), tuple(_excluded(known)))]
+        return [Table("Routes", (Column("model"),), (("none: every run is excluded",),), tuple(_excluded(known)))]
     agentic = shown[0][2].procedure == AGENTIC
     ways = [_switching(shown), _first_probe(shown), _probes(shown), _turns(shown)] if agentic else []
     return [_overview(shown, known), _buckets(shown), _databases(shown), *_hard_share(shown), *_sql(shown), *ways,
