@@ -169,8 +169,8 @@ def test_an_arm_that_does_not_exist_is_told(task: RoutingTask) -> None:
 def test_arms_and_loop_have_hashes_and_settings_of_their_own(task: RoutingTask) -> None:
     setups = [setup_for(task), setup_for(task, "prompt"), *(setup_for(task, condition=name) for name in CONDITIONS)]
     assert len({db_routing.prompt_hash(setup) for setup in setups}) == len(setups)
-    assert setups[0].scene.settings == {"condition": "anonymised", "procedure": "agentic"}
-    assert setups[2].scene.settings == {"condition": "anonymised", "procedure": "single_shot"}
+    assert setups[0].scene.settings == {"condition": "anonymised", "procedure": "agentic", "cache": "off"}
+    assert setups[2].scene.settings == {"condition": "anonymised", "procedure": "single_shot", "cache": "off"}
 
 
 def test_a_loop_without_a_call_is_told_apart_from_an_arm(tasks: Mapping[str, RoutingTask]) -> None:
