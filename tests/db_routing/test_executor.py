@@ -449,10 +449,10 @@ def test_an_exception_inside_a_with_block_ends_the_workers(files: dict[str, Path
 
 
 @pytest.mark.skipif(not LINUX, reason="reads /proc")
-def test_the_asking_process_keeps_no_descriptor(files: dict[str, Path]) -> None:
+def test_the_asking_process_keeps_no_descriptor_and_no_thread(files: dict[str, Path]) -> None:
     with Executor(files, 2) as executor:
         executor.run("onlineshop", "SELECT 1")
-    before = len(os.listdir("/proc/self/fd"))
+    before, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
     for _ in range(3):
         with Executor(files, 2) as executor:
             executor.run("onlineshop", "SELECT 1")
@@ -460,4 +460,4 @@ def test_the_asking_process_keeps_no_descriptor(files: dict[str, Path]) -> None:
             time.sleep(0.05)
             executor.run("onlineshop", "SELECT 1")
     assert len(os.listdir("/proc/self/fd")) == before
-    assert threading.active_count() < 50
+    assert threading.active_count() <= threads      # other tests may have left some of their own
