@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import json
 import math
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -23,12 +22,14 @@ from typing import Any
 
 from endpoint import Connection, serve
 from endpoint import Stub as Counts
-from stage import ROOT, Stub, Taken, insert, run_eval, timed
+from stage import ROOT, insert, repeated, run_eval, table
 
 sys.path.insert(0, str(ROOT))
 
 LATENCY_S, REQUESTS = 0.2, 4
 CITIES = ("hamburg", "muenchen", "koeln")      # their charging sites take about 8 kB each
+HEAD = ("tasks", "in flight", "ideal s", "sending s", "at most", "CPU ms/request", "MB", "at most", "requests",
+        "answered twice")
 CASES = ((150, 32, 4.4, None), (1024, 256, 1.15 * 3.2, 120))     # tasks, in flight, most seconds, most MB
 
 
@@ -86,41 +87,19 @@ def write_tasks(path: Path, count: int) -> None:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-def measured(folder: Path, tasks: int, in_flight: int, repeats: int) -> tuple[Taken, float, dict[str, Any]]:
-    """(medians of the command, seconds from the first request to the last answer, the stub's counts)."""
-    write_tasks(folder / "tasks.jsonl", tasks)
-    taken: list[Taken] = []
-    spans: list[float] = []
-    for _ in range(repeats):
-        with Stub("--serve", script="chain.py") as stub:
-            command = run_eval(stub.url, folder / "tasks.jsonl", folder / "r.json", "--force", "--suite", "chain",
-                               "--concurrency", str(in_flight))
-            taken.append(timed(command, folder, {}, folder / "log"))
-            stats = stub.stats()
-        if taken[-1].status:
-            raise SystemExit((folder / "log").read_text()[-2000:])
-        spans.append(stats["span_s"] + LATENCY_S)
-    middle = Taken(0, *(statistics.median(getattr(t, f) for t in taken) for f in ("wall_s", "cpu_s", "memory_mb")))
-    return middle, statistics.median(spans), stats
-
-
 def lines(folder: Path, repeats: int) -> list[Sequence[str]]:
     rows = []
     for tasks, in_flight, most_s, most_mb in CASES:
-        taken, span_s, stats = measured(folder, tasks, in_flight, repeats)
+        write_tasks(folder / "tasks.jsonl", tasks)
+        taken, span_s, stats = repeated("chain.py", lambda url, in_flight=in_flight: run_eval(
+            url, folder / "tasks.jsonl", folder / "r.json", "--force", "--suite", "chain", "--concurrency",
+            str(in_flight)), folder, repeats, LATENCY_S)
         ideal_s = math.ceil(tasks / in_flight) * REQUESTS * LATENCY_S
         rows.append((f"{tasks:,}", str(in_flight), f"{ideal_s:.1f}", f"{span_s:.2f}", f"{most_s:.2f}",
                      f"{1000 * taken.cpu_s / stats['requests']:.2f}", f"{taken.memory_mb:.0f}",
                      str(most_mb or "—"), f"{stats['requests']:,}", str(stats["double"])))
         print(rows[-1], file=sys.stderr, flush=True)
     return rows
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    head = ("tasks", "in flight", "ideal s", "sending s", "at most", "CPU ms/request", "MB", "at most", "requests",
-            "answered twice")
-    marked = ["| " + " | ".join(row) + " |" for row in (head, ("---:",) * len(head), *rows)]
-    return "\n".join(marked)
 
 
 def main() -> None:
@@ -133,7 +112,7 @@ def main() -> None:
         asyncio.run(serve(Counts(LATENCY_S), 0, Caller))
         return
     with tempfile.TemporaryDirectory() as folder:
-        text = table(lines(Path(folder), options.repeats))
+        text = table(HEAD, lines(Path(folder), options.repeats))
     print(text)
     if not options.dry:
         insert(text, "chain.py")

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -22,9 +21,11 @@ from typing import Any
 
 from endpoint import Connection, serve
 from endpoint import Stub as Counts
-from stage import ROOT, Stub, insert, timed
+from stage import ROOT, insert, repeated, table
 
 LATENCY_S, QUERIES, CALLS, QUESTIONS, BOUND = 0.2, 4, 6, 500, 32      # the bound holds at so many in flight
+HEAD = ("in flight", "ideal s", "sending s", "at most", "wall s", "CPU ms/call, all processes", "MB", "requests",
+        "answered twice")
 SQL = "SELECT COUNT(*) FROM bon_kopf WHERE id > 10"
 
 
@@ -55,28 +56,15 @@ def reply(results: int, tools: bool) -> bytes:
 
 
 def measured(folder: Path, in_flight: int, repeats: int) -> Sequence[str]:
-    taken, spans = [], []
-    for _ in range(repeats):
-        with Stub("--serve", script="db_routing.py") as stub:
-            command = [sys.executable, str(ROOT / "run_eval.py"), "--suite", "db_routing", "--base-url", stub.url,
-                       "--model", "stub", "--limit", str(QUESTIONS), "--out", str(folder / "r.json"), "--force",
-                       "--concurrency", str(in_flight)]
-            taken.append(timed(command, folder, {}, folder / "log"))
-            stats = stub.stats()
-        if taken[-1].status:
-            raise SystemExit((folder / "log").read_text()[-2000:])
-        spans.append(stats["span_s"] + LATENCY_S)
-    wall, cpu, memory = (statistics.median(getattr(t, f) for t in taken) for f in ("wall_s", "cpu_s", "memory_mb"))
+    taken, span_s, stats = repeated("db_routing.py", lambda url: [
+        sys.executable, str(ROOT / "run_eval.py"), "--suite", "db_routing", "--base-url", url, "--model", "stub",
+        "--limit", str(QUESTIONS), "--out", str(folder / "r.json"), "--force", "--concurrency", str(in_flight)],
+        folder, repeats, LATENCY_S)
     ideal_s = QUESTIONS * CALLS * LATENCY_S / in_flight
     most = f"{1.15 * ideal_s:.2f}" if in_flight == BOUND else "—"
-    return (str(in_flight), f"{ideal_s:.2f}", f"{statistics.median(spans):.2f}", most, f"{wall:.2f}",
-            f"{1000 * cpu / stats['requests']:.2f}", f"{memory:.0f}", f"{stats['requests']:,}", str(stats["double"]))
-
-
-def table(rows: Sequence[Sequence[str]]) -> str:
-    head = ("in flight", "ideal s", "sending s", "at most", "wall s", "CPU ms/call, all processes", "MB", "requests",
-            "answered twice")
-    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---:",) * len(head), *rows))
+    return (str(in_flight), f"{ideal_s:.2f}", f"{span_s:.2f}", most, f"{taken.wall_s:.2f}",
+            f"{1000 * taken.cpu_s / stats['requests']:.2f}", f"{taken.memory_mb:.0f}", f"{stats['requests']:,}",
+            str(stats["double"]))
 
 
 def main() -> None:
@@ -93,9 +81,10 @@ def main() -> None:
         for in_flight in (BOUND, 256):
             rows.append(measured(Path(folder), in_flight, options.repeats))
             print(rows[-1], file=sys.stderr, flush=True)
-    print(table(rows))
+    text = table(HEAD, rows)
+    print(text)
     if not options.dry:
-        insert(table(rows), "db_routing.py")
+        insert(text, "db_routing.py")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,30 @@ def timed(command: Sequence[str], folder: Path, environ: Mapping[str, str] | Non
         process.returncode = os.waitstatus_to_exitcode(status)
     return Taken(process.returncode, time.monotonic() - started, usage.ru_utime + usage.ru_stime,
                  usage.ru_maxrss / 1024)
+
+
+def repeated(script: str, command: Callable[[str], Sequence[str]], folder: Path, repeats: int,
+             latency_s: float) -> tuple[Taken, float, dict[str, Any]]:
+    """(medians of a command, seconds from the first request to the last answer, the last stub's counts).
+
+    script: of this folder, the stub. command: from its address. Exit with the command's last lines where it fails.
+    """
+    taken: list[Taken] = []
+    spans: list[float] = []
+    for _ in range(repeats):
+        with Stub("--serve", script=script) as stub:
+            taken.append(timed(command(stub.url), folder, {}, folder / "log"))
+            stats = stub.stats()
+        if taken[-1].status:
+            raise SystemExit((folder / "log").read_text()[-2000:])
+        spans.append(stats["span_s"] + latency_s)
+    middle = Taken(0, *(statistics.median(getattr(t, f) for t in taken) for f in ("wall_s", "cpu_s", "memory_mb")))
+    return middle, statistics.median(spans), stats
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Markdown, all columns to the right."""
+    return "\n".join("| " + " | ".join(row) + " |" for row in (head, ("---:",) * len(head), *rows))
 
 
 def insert(text: str, script: str) -> None:
