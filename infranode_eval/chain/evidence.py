@@ -111,15 +111,7 @@ def _state(atom: Pattern, response: Response) -> str | None:
     if response.answered and "highlight" in atom:
         row = pointers.at(response.body, f"/data/highlights/{atom['highlight']}")
         return _row_state(row) if isinstance(row, Mapping) else "failed"
-    return _whole_state(response)
-
-
-def _whole_state(response: Response) -> str:
-    if response.answered:
-        return "answered"
-    if response.status == 404:
-        return "not_found"
-    return "not_covered" if response.source_status == "not_covered" else "failed"
+    return response.result
 
 
 def _row_state(row: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from infranode_eval.chain.answers import same_value
 from infranode_eval.chain.declaration import Derivation, Step
 from infranode_eval.chain.derive import Executed, Refused, value_of
 from infranode_eval.chain.pointers import is_number
-from infranode_eval.chain.responses import Response
 from lm_eval_task.match import json_equal
 
 _LOCAL_TIME = re.compile(r"\d{4}-\d\d-\d\dT(\d\d:\d\d)")
@@ -22,18 +21,9 @@ _NOISE = 10                     # decimals that are kept: 29.9 - 13.7 is 16.2
 def check_results(steps: Sequence[Step], executed: Sequence[Executed]) -> None:
     """A step that shall be answered is answered, one that shall fail fails. Raise Refused otherwise."""
     for step, done in zip(steps, executed, strict=True):
-        result = result_of(done.response)
+        result = done.response.result
         if step.result not in ("any", result) and not (step.result == "failed" and result != "answered"):
             raise Refused(f"step {step.id}: {done.request} is {result}, expected {step.result}")
-
-
-def result_of(response: Response) -> str:
-    """answered, not_found (404), not_covered or failed."""
-    if response.answered:
-        return "answered"
-    if response.status == 404:
-        return "not_found"
-    return "not_covered" if response.source_status == "not_covered" else "failed"
 
 
 def written(kind: str, value: Any) -> Any:

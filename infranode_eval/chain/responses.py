@@ -36,3 +36,12 @@ class Response:
     def answered(self) -> bool:
         """HTTP 200, and source_status is ok or absent."""
         return self.status == 200 and self.source_status in (None, "ok")
+
+    @property
+    def result(self) -> str:
+        """answered, not_found (404), not_covered or failed: what a step may expect."""
+        if self.answered:
+            return "answered"
+        if self.status == 404:
+            return "not_found"
+        return "not_covered" if self.source_status == "not_covered" else "failed"
