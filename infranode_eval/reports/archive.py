@@ -15,9 +15,10 @@ from typing import Any
 from infranode_eval.arms import arm_of
 from infranode_eval.reports import db_routing_rows as routes
 from infranode_eval.reports import plays
+from infranode_eval.reports.stored_verdicts import calls_in, notes_in
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import FAILURES, MATCHES, Call, Reply, Score, Task
+from lm_eval_task.records import FAILURES, MATCHES, Reply, Score, Task
 from lm_eval_task.shapes import parts_of
 from lm_eval_task.tools import Toolset
 
@@ -141,12 +142,7 @@ def _score(row: Mapping[str, Any]) -> Score:
         name, match = next(pair for pair in zip(MATCHES, matches, strict=True) if type(pair[1]) is not right)
         raise DataError(f'row {row["task_id"]}: "{name}" must be {"null in a failure" if failed else "true or false"}, '
                         f"found {match!r}")
-    labels, sub, why = row.get("labels") or (), row.get("sub"), row.get("why") or ""
-    if not isinstance(why, str) or sub is not None and not isinstance(sub, str) or labels and not (
-            isinstance(labels, list) and all(isinstance(label, str) for label in labels)):
-        raise DataError(f'row {row["task_id"]}: "labels" must be a list of texts, "sub" and "why" texts')
-    calls = row.get("calls")
-    return Score(outcome, sub, tuple(labels), why, *matches, _calls(calls, row) if calls is not None else None)
+    return Score(outcome, *notes_in(row), *matches, calls_in(row))
 
 
 def _details(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -175,17 +171,6 @@ def reply_of(row: Mapping[str, Any]) -> Reply | None:
     """The reply stored in a row, as the scorer saw it; None if no answer was obtained."""
     message, finish = row.get("reply"), row.get("finish_reason")
     return Reply(message, finish if isinstance(finish, str) else None) if isinstance(message, dict) else None
-
-
-def _calls(value: Any, row: Mapping[str, Any]) -> tuple[Call, ...]:
-    """The calls as they were made, valid or not; a model's name may be anything."""
-    found = []
-    for call in value if isinstance(value, list) else (None,):
-        if not isinstance(call, dict) or not isinstance(call.get("name"), str):
-            raise DataError(f'row {row["task_id"]}: "calls" must be null or a list of {{"name", "arguments"}}')
-        arguments = call.get("arguments")
-        found.append(Call(call["name"], arguments if isinstance(arguments, dict) else {}))
-    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

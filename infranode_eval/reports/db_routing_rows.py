@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from sys import intern
 from typing import Any
 
+from infranode_eval.reports.stored_verdicts import notes_in, outcome_in, solved_in
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, Call, Score
 
@@ -32,22 +33,11 @@ _COUNTS = ("input_tokens", "output_tokens", "cached_tokens")
 
 def verdict_of(row: Mapping[str, Any]) -> Score:
     """The verdict in a row; raise DataError for one that breaks the format."""
-    outcome = row.get("outcome")
-    if outcome not in OUTCOMES:
-        raise DataError(f'row {row["task_id"]}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} of suite {SUITE}')
-    failed, route = outcome in FAILURES, row.get("route_ok")
-    if type(route) is not (type(None) if failed else bool):
-        right = "null in a failure" if failed else _WORDS[bool]
-        raise DataError(f'row {row["task_id"]}: "route_ok" must be {right}, found {route!r}')
-    labels, sub, why = row.get("labels") or [], row.get("sub"), row.get("why") or ""
-    if not isinstance(why, str) or sub is not None and not isinstance(sub, str) \
-            or not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise DataError(f'row {row["task_id"]}: "labels" must be a list of texts, "sub" and "why" texts')
-    declared = row.get("declared")
+    outcome, route, declared = outcome_in(row, OUTCOMES, SUITE), solved_in(row, "route_ok"), row.get("declared")
     calls = () if not isinstance(declared, str) else (Call("select_database", {"database": declared}),)
-    return Score(outcome, sub, tuple(labels), why, _truth(row, "parsed"), tool_match=route,
+    return Score(outcome, *notes_in(row), _truth(row, "parsed"), tool_match=route,
                  args_match=_truth(row, "sql_set"), call_match=route, request_match=route,
-                 lenient_call_match=_truth(row, "lenient_call_match"), calls=None if failed else calls)
+                 lenient_call_match=_truth(row, "lenient_call_match"), calls=None if outcome in FAILURES else calls)
 
 
 def _truth(row: Mapping[str, Any], name: str) -> bool | None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from infranode_eval.reports.stored_verdicts import calls_in, notes_in, outcome_in, solved_in
 from lm_eval_task.errors import DataError
-from lm_eval_task.records import FAILURES, Call, Score
+from lm_eval_task.records import FAILURES, Score
 
 SUITE = "chain"
 CONTROL = "control"         # the set of the twins that do have a plain value
@@ -28,19 +29,8 @@ _WORDS = {str: "a text", bool: "true or false", int: "a whole number", float: "a
 
 def verdict_of(row: Mapping[str, Any]) -> Score:
     """The verdict in a row; raise DataError for one that breaks the format."""
-    outcome = row.get("outcome")
-    if outcome not in OUTCOMES:
-        raise DataError(f'row {row["task_id"]}: "outcome" {outcome!r} is none of the {len(OUTCOMES)} of suite {SUITE}')
-    failed, success = outcome in FAILURES, row.get("task_success")
-    if type(success) is not (type(None) if failed else bool):
-        right = "null in a failure" if failed else _WORDS[bool]
-        raise DataError(f'row {row["task_id"]}: "task_success" must be {right}, found {success!r}')
-    labels, sub, why = row.get("labels") or [], row.get("sub"), row.get("why") or ""
-    if not isinstance(why, str) or sub is not None and not isinstance(sub, str) \
-            or not isinstance(labels, list) or not all(isinstance(label, str) for label in labels):
-        raise DataError(f'row {row["task_id"]}: "labels" must be a list of texts, "sub" and "why" texts')
-    parsed = row.get("parsed")
-    return Score(outcome, sub, tuple(labels), why, parsed if isinstance(parsed, bool) else None, call_match=success,
+    outcome, success, parsed = outcome_in(row, OUTCOMES, SUITE), solved_in(row, "task_success"), row.get("parsed")
+    return Score(outcome, *notes_in(row), parsed if isinstance(parsed, bool) else None, call_match=success,
                  calls=calls_in(row))
 
 
@@ -69,13 +59,3 @@ def is_native(row: Mapping[str, Any]) -> bool:
     return any(isinstance(one, dict) and one.get("id") is not None
                for turn in (turns if isinstance(turns, list) else ()) if isinstance(turn, dict)
                for one in (turn["executed"] if isinstance(turn.get("executed"), list) else ()))
-
-
-def calls_in(row: Mapping[str, Any]) -> tuple[Call, ...] | None:
-    """All calls that were emitted; None without a readable one. Raise DataError for anything but a list of calls."""
-    value = row.get("calls")
-    if value is None:
-        return None
-    if not isinstance(value, list) or not all(isinstance(c, dict) and isinstance(c.get("name"), str) for c in value):
-        raise DataError(f'row {row["task_id"]}: "calls" must be null or a list of {{"name", "arguments"}}')
-    return tuple(Call(c["name"], c["arguments"] if isinstance(c.get("arguments"), dict) else {}) for c in value)

@@ -5,7 +5,7 @@ Pure: the content of a file in, the differences and the new content out. Writing
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -116,21 +116,13 @@ def _played_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
                   tools: Toolset) -> Judged:
     """Plays of the suite chain, from their transcripts; one that ended in a failure stays it."""
     bodies = value["bodies"] if isinstance(value.get("bodies"), dict) else {}
-    rows, judged = [], []
-    for row in value["rows"]:
-        task = tasks[row["task_id"]]
-        if row["outcome"] in FAILURES:
-            judged.append(suite.failure(task, row["outcome"], row.get("why") or "", row.get("sub")))
-            rows.append(row)
-            continue
+
+    def judge(task: Task, row: Mapping[str, Any]) -> Any:
         if not isinstance(row.get("transcript"), dict):
-            raise DataError(f"row {task.task_id} has a verdict but no transcript to judge", run.path)
-        try:
-            judged.append(suite.rescore(task, row, bodies, tools, run.mode))      # type: ignore[attr-defined]
-        except DataError as error:
-            raise DataError(f"row {task.task_id}: {error}", run.path) from None
-        told = storable(judged[-1].to_json())
-        rows.append(row if all(row.get(name) == new for name, new in told.items()) else {**row, **told})
+            return None
+        return suite.rescore(task, row, bodies, tools, run.mode)      # type: ignore[attr-defined]
+
+    rows, judged = _plays_again(value, run, suite, tasks, judge)
     return rows, judged, [verdict_of(row) for row in rows]
 
 
@@ -138,6 +130,18 @@ def _routed_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
                   tools: Toolset) -> Judged:
     """Plays of the suite db_routing, from the file beside the result; one that ended in a failure stays it."""
     stored = _transcripts(value, run)
+
+    def judge(task: Task, row: Mapping[str, Any]) -> Any:
+        transcript = stored.get((row["task_id"], row.get("repeat") or 1))
+        return None if transcript is None else suite.rescore(task, transcript)      # type: ignore[attr-defined]
+
+    rows, judged = _plays_again(value, run, suite, tasks, judge)
+    return rows, judged, [route_of(row) for row in rows]
+
+
+def _plays_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
+                 judge: Callable[[Task, Mapping[str, Any]], Any]) -> tuple[list[Mapping[str, Any]], list[Any]]:
+    """(rows, verdicts). judge: the verdict on a play, None where its transcript is missing."""
     rows, judged = [], []
     for row in value["rows"]:
         task = tasks[row["task_id"]]
@@ -145,16 +149,16 @@ def _routed_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
             judged.append(suite.failure(task, row["outcome"], row.get("why") or "", row.get("sub")))
             rows.append(row)
             continue
-        transcript = stored.get((row["task_id"], row.get("repeat") or 1))
-        if transcript is None:
-            raise DataError(f"row {task.task_id} has a verdict but no transcript to judge", run.path)
         try:
-            judged.append(suite.rescore(task, transcript))      # type: ignore[attr-defined]
+            verdict = judge(task, row)
         except DataError as error:
             raise DataError(f"row {task.task_id}: {error}", run.path) from None
-        told = storable(judged[-1].to_json())
+        if verdict is None:
+            raise DataError(f"row {task.task_id} has a verdict but no transcript to judge", run.path)
+        judged.append(verdict)
+        told = storable(verdict.to_json())
         rows.append(row if all(row.get(name) == new for name, new in told.items()) else {**row, **told})
-    return rows, judged, [route_of(row) for row in rows]
+    return rows, judged
 
 
 def _transcripts(value: Mapping[str, Any], run: Run) -> Mapping[tuple[str, int], Mapping[str, Any]]:
