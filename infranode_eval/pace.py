@@ -41,10 +41,10 @@ class Pace:
         self._last_start = self._pause_began = self._paused_until = float("-inf")
         self._cautious = False
         self._refused = self._pauses = 0
-        self._paused_s = 0.0
+        self.paused_s = 0.0      # in all, as asked for
         self.answered_at = float("-inf")
 
-    def turn(self, stop: threading.Event, tokens: float = 0.0) -> Ticket | None:
+    def turn(self, stop: threading.Event | Either, tokens: float = 0.0) -> Ticket | None:
         """Wait for permission to send one request of so many tokens; None if `stop` was set meanwhile."""
         with self._door:
             while not stop.is_set():
@@ -106,7 +106,7 @@ class Pace:
                 if self._places:
                     self._places.paused()
             until = max(self._paused_until, now + seconds)
-            self._paused_s += until - max(self._paused_until, now)
+            self.paused_s += until - max(self._paused_until, now)
             self._paused_until, self._cautious = until, True
             self._leave()
 
@@ -118,8 +118,53 @@ class Pace:
     def to_json(self) -> dict[str, Any]:
         """What the limits of the endpoint did to the run; least_concurrency: null where none was set."""
         with self._lock:
-            return {"refused": self._refused, "pauses": self._pauses, "paused_s": round(self._paused_s, 3),
+            return {"refused": self._refused, "pauses": self._pauses, "paused_s": round(self.paused_s, 3),
                     "least_concurrency": self._places.least if self._places else None}
+
+
+class Paces:
+    """The pace of each endpoint of a run: those who share an address share slots, limits and pauses, nobody else.
+
+    rpm, tpm, concurrency: of each endpoint, as in Pace; a provider may bring an `rpm` of its own.
+    """
+
+    def __init__(self, rpm: float | None, tpm: float | None, concurrency: int | None) -> None:
+        self._limits = rpm, tpm, concurrency
+        self._by_address: dict[Any, Pace] = {}
+        self._lock = threading.Lock()
+
+    def of(self, provider: Any) -> Pace:
+        """The pace of a provider's endpoint; all that name no `address` are one."""
+        address = getattr(provider, "address", None)
+        found = self._by_address.get(address)
+        if found is None:
+            rpm, tpm, concurrency = self._limits
+            with self._lock:
+                found = self._by_address.setdefault(address, Pace(getattr(provider, "rpm", None) or rpm, tpm,
+                                                                  concurrency))
+        return found
+
+    @property
+    def paused_s(self) -> float:
+        """Seconds that everybody waited for some endpoint, summed."""
+        return sum(pace.paused_s for pace in tuple(self._by_address.values()))
+
+
+class Either:
+    """Two events as one that is waited for: a run that ends, or a play that needs no more answers."""
+
+    def __init__(self, run: threading.Event, play: threading.Event) -> None:
+        self._run, self._play = run, play
+
+    def is_set(self) -> bool:
+        return self._run.is_set() or self._play.is_set()
+
+    def wait(self, timeout: float) -> bool:
+        """Waits for the play's, and looks after the run's twice a second."""
+        until = time.monotonic() + timeout
+        while not self.is_set() and (left := until - time.monotonic()) > 0:
+            self._play.wait(min(left, _LOOK_S))
+        return self.is_set()
 
 
 class Places:

@@ -12,7 +12,7 @@ from typing import Any
 
 from infranode_eval.asker import Asker, Diverged, Stopped
 from infranode_eval.journal import Entry, Journal
-from infranode_eval.pace import Pace
+from infranode_eval.pace import Paces
 from infranode_eval.providers.protocol import (
     Provider,
     TaskReader,
@@ -103,7 +103,8 @@ class Runner:
                  keep: Callable[[Played], Any] = lambda played: played, anew: bool = False) -> None:
         self.suite, self.setup, self.provider, self.limits, self.journal = suite, setup, provider, limits, journal
         self.stored = {} if stored is None else stored
-        self.pace = Pace(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
+        self.paces = Paces(limits.rpm, limits.tpm, None if provider.deterministic else limits.concurrency)
+        self.pace = self.paces.of(provider)
         self.stopping = threading.Event()
         self.stop_reason: str | None = None
         self.tools_hash = fingerprint(list(setup.tools_json))
@@ -133,7 +134,7 @@ class Runner:
                 self._wait(threads, show, time.monotonic() + min(longest_s, self.limits.probe_s))
             if not self.stopping.is_set():
                 rest = (unit for unit in self._units() if unit != probe)
-                self._start(threads, rest, min(self.limits.concurrency, len(self._kept)))
+                self._start(threads, rest, min(self.limits.concurrency, len(self._kept), self.suite.PLAYS_AT_ONCE))
                 self._wait(threads, show)
         except KeyboardInterrupt:
             self.stop("interrupted")
@@ -258,9 +259,11 @@ class Runner:
             score = self.suite.failure(task, error.outcome, "no answer was obtained", error.sub)
         else:
             score = self.suite.score(task, transcript, self.setup)
-        played = Played(task, repeat, score, transcript, asker.attempts, problem, tuple(asker.keys), asker.unused,
-                        tuple(asker.obtained) if transcript is None else ())
-        if asker.sent:
+        book = asker.book
+        keys = book.keys if transcript is None or transcript.keys is None else transcript.keys
+        played = Played(task, repeat, score, transcript, book.attempts, problem, tuple(keys), book.unused,
+                        tuple(book.obtained) if transcript is None else ())
+        if book.sent:
             self._judge_run(played)
         return played
 

@@ -14,7 +14,7 @@ from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.protocol import Answer, Provider, Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
 from infranode_eval.runner import Diverged, Limits, Played, Runner
-from infranode_eval.suites import Setup, Transcript, failure_of
+from infranode_eval.suites import IN_ORDER, MANY, Setup, Transcript, failure_of
 from lm_eval_task.errors import EmptyReplyError, InfraError
 from lm_eval_task.records import Score, Task
 from lm_eval_task.tools import read_tools
@@ -37,7 +37,7 @@ def suite(begin: str = "Los", reads: list[str] | None = None, second: bool = Fal
             told.append({"role": "user", "content": f"nach {answers[-1].message['content']}"})
         return Transcript(tuple(told), tuple(answers))
 
-    return SimpleNamespace(REPLAYS=True, SECOND_PASS=second, TAKES_BLANK=blank, play=play, failure=failure_of,
+    return SimpleNamespace(REPLAYS=IN_ORDER, PLAYS_AT_ONCE=MANY, SECOND_PASS=second, TAKES_BLANK=blank, play=play, failure=failure_of,
                            score=lambda task, transcript, setup: Score("ok", call_match=True))
 
 

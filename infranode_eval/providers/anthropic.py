@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from infranode_eval.providers import adaptation
+from infranode_eval.providers.media import Media, parts_sent
 from infranode_eval.providers.protocol import OFF, Tools
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
@@ -17,6 +18,7 @@ PARALLEL_SWITCH = True
 TAKES_SEED = False
 RESULTS_NEED_TOOLS = True
 CACHE_MARK = {"cache_control": {"type": "ephemeral"}}
+PERCEIVES = frozenset(("image",))
 HEADERS = {"anthropic-version": "2023-06-01"}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tool_calls",
@@ -77,13 +79,17 @@ def _blocks(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if message["role"] == "tool":
         yield {"type": "tool_result", "tool_use_id": message["tool_call_id"], "content": text_of(content)}
     elif isinstance(content, list):
-        yield from content
+        yield from parts_sent(content, _form)
     elif text_of(content).strip():
         yield {"type": "text", "text": text_of(content)}
     for call in message.get("tool_calls") or ():
         arguments = call["function"]["arguments"]
         yield {"type": "tool_use", "id": call["id"], "name": call["function"]["name"],
                "input": object_or(decoded(arguments) if isinstance(arguments, str) else arguments)}
+
+
+def _form(media: Media) -> dict[str, Any]:
+    return {"type": "image", "source": {"type": "base64", "media_type": media["mime"], "data": media.text}}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

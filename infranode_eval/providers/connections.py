@@ -1,4 +1,4 @@
-"""Keep-alive HTTP connections to one endpoint, one a thread, each request under one total deadline."""
+"""Keep-alive HTTP connections to one endpoint, one a request in flight, each request under one total deadline."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import http.client
 import select
 import socket
 import ssl
-import threading
 import time
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -25,18 +24,6 @@ class Response(NamedTuple):
     latency_s: float
 
 
-class _Kept:
-    """A thread's connection; its socket is closed when the thread ends."""
-
-    __slots__ = ("connection",)
-
-    def __init__(self, connection: http.client.HTTPConnection) -> None:
-        self.connection = connection
-
-    def __del__(self) -> None:
-        self.connection.close()
-
-
 class Connections:
     """POST requests to one host. Standard library only: http.client in threads is what costs least there.
 
@@ -49,7 +36,7 @@ class Connections:
         self._proxy = proxy
         self._timeout_s = timeout_s
         self._context = ssl.create_default_context() if scheme == "https" else None
-        self._local = threading.local()
+        self._idle: list[http.client.HTTPConnection] = []    # the last one used is taken first
         self._watchdog = Watchdog()
         self._closed = False
 
@@ -57,6 +44,16 @@ class Connections:
         """Raise InfraError (sub "unreachable", "timeout" or "connection") if no whole response arrived in time."""
         deadline = time.monotonic() + self._timeout_s
         connection = self._connection(deadline)
+        try:
+            response = self._posted(connection, path, body, headers, deadline)
+        except BaseException:       # whatever of the response is still to come must not meet the next request
+            connection.close()
+            raise
+        self._give_back(connection)
+        return response
+
+    def _posted(self, connection: http.client.HTTPConnection, path: str, body: bytes, headers: Mapping[str, str],
+                deadline: float) -> Response:
         if self._proxy is not None and self._context is None:
             path, headers = f"http://{self._authority}{path}", {**headers, **self._proxy.headers}
         with self._watchdog.over(connection.sock, deadline) as guard:
@@ -80,20 +77,30 @@ class Connections:
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
     def close(self) -> None:
-        """Abort what is in flight; sockets of ended threads close with their threads."""
+        """Abort what is in flight, and close what waits for a next request."""
         self._closed = True
         self._watchdog.abort()
+        while self._idle:
+            self._idle.pop().close()
+
+    def _give_back(self, connection: http.client.HTTPConnection) -> None:
+        if connection.sock is None or self._closed:
+            connection.close()
+        else:
+            self._idle.append(connection)
 
     def _connection(self, deadline: float) -> http.client.HTTPConnection:
-        """This thread's connection with an open socket: the kept one unless the endpoint has closed it."""
-        kept = getattr(self._local, "kept", None)
-        if kept is None:
-            kept = self._local.kept = _Kept(self._new_connection())
-        connection = kept.connection
-        if connection.sock is not None and _readable(connection.sock):   # between requests only an end is readable
+        """A connection with an open socket: one that waits unless the endpoint has closed it, else a new one."""
+        while self._idle:
+            try:
+                connection = self._idle.pop()
+            except IndexError:      # another thread took it
+                break
+            if not _readable(connection.sock):      # between requests only an end is readable
+                return connection
             connection.close()
-        if connection.sock is None:
-            connection.sock = self._open_socket(deadline)
+        connection = self._new_connection()
+        connection.sock = self._open_socket(deadline)
         return connection
 
     def _new_connection(self) -> http.client.HTTPConnection:

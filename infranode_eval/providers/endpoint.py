@@ -29,6 +29,7 @@ from infranode_eval.providers.proxies import proxy_for
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import PORTS, Asked, Wire, messages_json
 from lm_eval_task.errors import EmptyReplyError, InfraError, ProviderError, RefusedRequestError, UsageError
+from lm_eval_task.records import fingerprint
 
 # Servers that decode strictly answer with an error where the model's call cannot be read: llama.cpp with status 500,
 # Groq with 400 and what the model wrote. Neither is the endpoint's failure.
@@ -51,12 +52,15 @@ class Endpoint:
             raise UsageError(f"--backend {wire.NAME} needs --base-url, e.g. --base-url http://127.0.0.1:8000/v1")
         if options.cache != OFF and wire.CACHE_MARK is None:
             raise UsageError(f"--cache: backend {wire.NAME} takes no markers; leave it out")
+        self.perceives = wire.PERCEIVES
         self.parallel_switch, self.takes_seed = wire.PARALLEL_SWITCH, wire.TAKES_SEED
         self.results_need_tools = wire.RESULTS_NEED_TOOLS
         self._wire, self._options = wire, options
         self._url = wire.url_of(base_url, options.model)
         parts = urlsplit(self._url)
         host, port = parts.hostname or "", parts.port or PORTS[parts.scheme]
+        self.address = parts.scheme, host, port, fingerprint(options.api_key)   # whoever shares it shares limits
+        self.rpm: float | None = None       # of its own, where the run's does not hold
         proxy = proxy_for(parts.scheme, host, port, options.environ)
         self._path = parts.path + (f"?{parts.query}" if parts.query else "")
         self._headers = _headers(wire, options)

@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.echo import OWN_ID
 from infranode_eval.providers.gemini_schema import schema_of
+from infranode_eval.providers.media import Media, media_in, parts_sent
 from infranode_eval.providers.strict_json import decoded
 from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError, RefusedRequestError
@@ -19,6 +20,7 @@ PARALLEL_SWITCH = False
 TAKES_SEED = True
 RESULTS_NEED_TOOLS = False
 CACHE_MARK = None
+PERCEIVES = frozenset(("image", "audio", "video"))
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.SEED))
 _FILTERS = ("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY",
@@ -81,6 +83,10 @@ def _parts(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if isinstance(message.get("parts"), list):
         yield from message["parts"]
         return
+    if media_in(message):
+        yield from ({"text": part["text"]} if part.get("type") == "text" else part
+                    for part in parts_sent(message["content"], _form))
+        return
     text = text_of(message.get("content"))
     if message["role"] == "tool":
         result = decoded(text)
@@ -95,6 +101,10 @@ def _parts(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         called = {"name": call["function"]["name"],
                   "args": object_or(decoded(arguments) if isinstance(arguments, str) else arguments)}
         yield {"functionCall": called if OWN_ID.fullmatch(call["id"]) else called | {"id": call["id"]}}
+
+
+def _form(media: Media) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": media["mime"], "data": media.text}}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from typing import Any
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.event_stream import completion_of
 from infranode_eval.providers.failures import failure_in_body
+from infranode_eval.providers.media import Media, media_in, parts_sent
 from infranode_eval.providers.wire import Asked, Piece, Read, full_url
 from lm_eval_task.errors import InfraError
 
@@ -17,6 +18,7 @@ PARALLEL_SWITCH = True
 TAKES_SEED = True
 RESULTS_NEED_TOOLS = False
 CACHE_MARK = None
+PERCEIVES = frozenset(("image", "audio", "video"))
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset(adaptation.RULES)
 FINISH_REASONS = {"function_call": "tool_calls", "model_length": "length", "max_tokens": "length",
@@ -53,7 +55,17 @@ def body_of(asked: Asked) -> dict[str, Any]:
 
 
 def piece_of(message: Mapping[str, Any]) -> Piece:
+    if media_in(message):
+        message = {**message, "content": list(parts_sent(message["content"], _form))}
     return Piece(message["role"], (message,))
+
+
+def _form(media: Media) -> dict[str, Any]:
+    """Films as vLLM and its like take them; the vendor's own API takes none."""
+    if media.modality == "audio":
+        return {"type": "input_audio", "input_audio": {"data": media.text, "format": media.format}}
+    kind = f"{media.modality}_url"
+    return {"type": kind, kind: {"url": media.uri}}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

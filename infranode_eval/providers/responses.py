@@ -8,6 +8,7 @@ from typing import Any
 
 from infranode_eval.providers import adaptation
 from infranode_eval.providers.failures import failure_in_body
+from infranode_eval.providers.media import Media, media_in, parts_sent
 from infranode_eval.providers.protocol import Tools
 from infranode_eval.providers.wire import Asked, Piece, Read, full_url, object_or, text_of
 from lm_eval_task.errors import InfraError
@@ -18,6 +19,7 @@ PARALLEL_SWITCH = True
 TAKES_SEED = False
 RESULTS_NEED_TOOLS = False
 CACHE_MARK = None
+PERCEIVES = frozenset(("image",))
 HEADERS: dict[str, str] = {}
 ADAPTS = frozenset((adaptation.TEMPERATURE, adaptation.PARALLEL))
 FINISH_REASONS = {"completed": "stop", "max_output_tokens": "length", "max_tokens": "length"}
@@ -60,6 +62,10 @@ def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     if message["role"] == "tool":
         yield {"type": "function_call_output", "call_id": message["tool_call_id"],
                "output": text_of(message["content"])}
+    elif media_in(message):
+        parts = ({"type": "input_text", "text": part["text"]} if part.get("type") == "text" else part
+                 for part in parts_sent(message["content"], _form))
+        yield {"role": message["role"], "content": list(parts)}
     elif isinstance(message.get("output"), list):
         yield from message["output"]
     else:
@@ -69,6 +75,10 @@ def _items(message: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
             arguments = call["function"]["arguments"]
             yield {"type": "function_call", "call_id": call["id"], "name": call["function"]["name"],
                    "arguments": arguments if isinstance(arguments, str) else json.dumps(arguments)}
+
+
+def _form(media: Media) -> dict[str, Any]:
+    return {"type": "input_image", "image_url": media.uri}
 
 
 def joined(values: Sequence[Mapping[str, Any]], done: bool) -> dict[str, Any]:

@@ -72,6 +72,7 @@ class Wire(Protocol):
 
     NAME: str
     DEFAULT_URL: str | None          # the vendor's own address; None: --base-url must be given
+    PERCEIVES: frozenset[str]        # the modalities that it takes beside text
     PARALLEL_SWITCH: bool            # can it be told to make one call at most?
     TAKES_SEED: bool                 # does it know a seed of the sampler?
     RESULTS_NEED_TOOLS: bool         # are results of tools refused in a request without tools?

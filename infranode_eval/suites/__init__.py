@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MAIN = "single"
 NOTHING: Mapping[str, Any] = {}
 SUITES = (MAIN, "bench", "chain", "db_routing")
+IN_ORDER = "in order"       # each stored answer belongs to the next request, which must be its own
+BY_REQUEST = "by request"   # each belongs to the request with its key, whenever that is asked
+MANY = 10 ** 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +109,14 @@ class Setup:
 class Transcript:
     """What was said about one task: all messages in the OpenAI chat shape, and the answers among them in order.
 
-    course: what a suite that executes calls keeps of the play; it joins the row, and its results the file.
+    course: what a suite that executes calls keeps of the play; it joins the row, and its results the file. keys: those
+    of the answers' requests, where a play has had more answers than it tells; None: all of them in order.
     """
 
     messages: Messages
     answers: tuple[Answer, ...]
     course: Course | None = None
+    keys: tuple[str, ...] | None = None
 
 
 class Course(Protocol):
@@ -156,7 +161,8 @@ class Suite(Protocol):
     TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
     STARTER: str | None     # what --init writes: a folder of the package's data
     OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings
-    REPLAYS: bool           # a play is several requests: stored answers are given in order, each to its own request
+    REPLAYS: str | None     # a play is several requests, and stored answers are given IN_ORDER or BY_REQUEST; else None
+    PLAYS_AT_ONCE: int      # so many plays at most are under way
     TRANSCRIPTS_BESIDE: bool     # transcripts go into a file beside the results, not into the rows
     OWN_ARMS: tuple[str, ...]    # what --arm takes besides; the chosen one becomes the own flag `condition`
     TAKES_BLANK: bool            # a blank reply that has cost tokens is an answer, not a failure

@@ -13,7 +13,7 @@ from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
+from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
 from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -32,7 +32,9 @@ BASELINE = "never_calls"
 PROGRAMS = NOTHING
 TAKES_ARMS = False
 STARTER = "starter"
-REPLAYS = TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
+REPLAYS = None
+PLAYS_AT_ONCE = MANY
+TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
 OWN_ARMS = ()
 UNMARKED_MODE = "prompt"
 OWN_FLAGS = ()

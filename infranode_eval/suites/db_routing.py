@@ -35,7 +35,7 @@ from infranode_eval.db_routing.tasks import (
 from infranode_eval.db_routing.tools import Toolbox, in_order, order_of, toolset
 from infranode_eval.db_routing.world import World
 from infranode_eval.providers.protocol import OFF, Provider
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript
+from infranode_eval.suites import IN_ORDER, MANY, NOTHING, Scene, Setup, Transcript
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Score, fingerprint
 from lm_eval_task.tools import Toolset
@@ -50,7 +50,8 @@ BASELINE = "bm25"
 TAKES_ARMS = False
 OWN_ARMS = tuple(arms.CONDITIONS)       # --arm of this suite; each is put without tools, in one request
 STARTER = None
-REPLAYS = True
+REPLAYS = IN_ORDER
+PLAYS_AT_ONCE = MANY
 TRANSCRIPTS_BESIDE = True
 TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = True
 OWN_FLAGS = ("condition", "bird", "descriptions", "signal", "cache")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.suites import NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
+from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
 from lm_eval_task.cases import looks_like_cases
@@ -25,7 +25,9 @@ BASELINE = "bm25"
 PROGRAMS = NOTHING
 TAKES_ARMS = True
 STARTER = None
-REPLAYS = TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
+REPLAYS = None
+PLAYS_AT_ONCE = MANY
+TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False
 OWN_ARMS = ()
 UNMARKED_MODE = "prompt"
 OWN_FLAGS = ()
