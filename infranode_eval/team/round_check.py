@@ -1,0 +1,80 @@
+"""The command that decides a round: what it sees of the host, and what it did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infranode_eval.team.scenario import Check, Scenario, fill
+from infranode_eval.team.workspace import ROOT
+
+if TYPE_CHECKING:
+    from infranode_eval.team.sandbox import Mount, Sandbox, Slot
+
+SCRIPTS, NOTES = "/pruefung", "/lauf"           # as the check sees them
+RUNS_FILE, BEFORE_FILE = "runs.jsonl", "before.txt"
+BEFORE_BYTES = 100_000                          # of the output of `before` that the check may read
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a check runs. scripts: a copy of the checks folder that the sandbox's user can reach; notes: an empty
+    folder for the run log and the output of `before`."""
+
+    sandbox: Sandbox
+    slot: Slot
+    scripts: Path
+    notes: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What the command did (exit_code None: killed), and whether the round is passed."""
+
+    exit_code: int | None
+    stdout: str
+    timed_out: bool
+    passed: bool
+
+
+def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: Site) -> Decision:
+    """Run `before`, then the check. workspace: the real folder; runs: the run log so far, JSON lines.
+
+    `before` runs what agents wrote, so it only runs behind a wall: without one its output is empty.
+    """
+    before = _before(scenario, check, workspace, site) if check.before and site.sandbox.kind != "none" else ""
+    for name, text in ((RUNS_FILE, runs), (BEFORE_FILE, before)):
+        path = site.notes / name
+        path.write_bytes(text.encode("utf-8", "replace")[:BEFORE_BYTES if name == BEFORE_FILE else None])
+        path.chmod(0o644)
+    seen = {ROOT: workspace, SCRIPTS: site.scripts, NOTES: site.notes}
+    command = fill(check.command, _values(scenario, seen, site.sandbox.kind), quote=True)
+    mounts = [_mount(real, virtual, writable=False) for virtual, real in seen.items()]
+    outcome = site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, merge=False)
+    return Decision(outcome.exit, outcome.output, outcome.timed_out,
+                    check.passes(outcome.exit, outcome.output, outcome.timed_out))
+
+
+def _before(scenario: Scenario, check: Check, workspace: Path, site: Site) -> str:
+    """The output of an agent's program, in the sandbox that main's Bash has."""
+    root = workspace.resolve()
+    mounts = [_mount(root / path, f"{ROOT}/{path}", writable=True) for path in scenario.accessible
+              if (root / path).exists() and (root / path).resolve() == root / path]
+    values = {"workspace": ROOT, "scenario_id": scenario.scenario_id}
+    outcome = site.sandbox.run(fill(str(check.before), values, quote=True), mounts, check.timeout_s, slot=site.slot)
+    return outcome.output
+
+
+def _values(scenario: Scenario, seen: Mapping[str, Path], kind: str) -> dict[str, str]:
+    """Without a wall there are no virtual paths, and the command gets the real ones."""
+    place = {virtual: str(real) if kind == "none" else virtual for virtual, real in seen.items()}
+    return {"workspace": place[ROOT], "scripts": place[SCRIPTS], "scenario_id": scenario.scenario_id,
+            "runs": f"{place[NOTES]}/{RUNS_FILE}", "before": f"{place[NOTES]}/{BEFORE_FILE}"}
+
+
+def _mount(real: Path, virtual: str, writable: bool) -> Mount:
+    from infranode_eval.team.sandbox import Mount
+
+    return Mount(real, virtual, writable)
