@@ -7,20 +7,26 @@ which look again where the descriptor really lies: a background Bash may swap a 
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import stat
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from infranode_eval.team.scenario import FileChange
 
 ROOT = "/arbeit"
 MAX_PATH = 4_096            # characters of a path in an argument
 MAX_FILES = 20_000          # of one listing; a Bash may create more than anybody should wait for
-_MAX_LINKS, _MAX_DEPTH = 40, 64
+MAX_DEPTH = 64              # folders below the root, of a listing or a new file
+_MAX_LINKS = 40
+_FIRST, _DAY = 1_704_067_200, 86_400        # 2024-01-01T00:00Z: the mtime of a template
 
 
 class ToolError(Exception):
@@ -72,6 +78,63 @@ class Workspace:
         self.real = Path(real).resolve()
         self.uid = uid
         self.lock = threading.RLock()
+        self._day = self._second = 0
+
+    @classmethod
+    def prepare(cls, template: Path, target: Path, uid: int | None = None) -> Workspace:
+        """Copy a template into a folder that is absent or empty: links as they are, every entry with one fixed mtime.
+
+        Raise DataError for an entry that is neither file nor folder nor link, OSError if it cannot be written.
+        """
+        from infranode_eval.team.staging import copy_tree
+
+        Path(target).mkdir(exist_ok=True)
+        workspace = cls(target, uid)
+        copy_tree(workspace, Path(template).resolve(), workspace.real)
+        return workspace
+
+    def apply(self, changes: Iterable[FileChange], scenario_folder: Path) -> tuple[str, ...]:
+        """Lay in an update; its files get a later mtime, the same in every run. T34.
+
+        Whatever stands at a target, or in the place of one of its folders, goes first. Returned are the targets of
+        `new` that somebody had created already (label update_collision). Raise OSError if it cannot be written.
+        """
+        from infranode_eval.team.staging import lay_in
+
+        with self.lock:
+            self._day, self._second = self._day + 1, 0
+            return tuple(change.dst for change in changes
+                         if lay_in(self, Path(scenario_folder) / change.src, change.dst) and change.op == "new")
+
+    def remove(self) -> None:
+        """Delete the folder with all below it. Raise OSError if something cannot be deleted."""
+        from infranode_eval.team.removal import remove
+
+        parent = os.open(self.real.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            remove(parent, self.real.name)
+        finally:
+            os.close(parent)
+
+    def now(self) -> int:
+        """The play's own time in nanoseconds: midnight of day 0 for the template, of day k for the k-th update."""
+        return (_FIRST + self._day * _DAY + self._second) * 10 ** 9
+
+    def tick(self) -> int:
+        """The next second of the play's own time, for a file that is written now: the order of two writes must not hang
+        on how fine a file system's clock is."""
+        with self.lock:
+            self._second = min(self._second + 1, _DAY - 1)
+            return self.now()
+
+    def settle(self, scope: Scope) -> None:
+        """Give the files in the scope that a Bash has written since (clock time) one next second of the play's time."""
+        with self.lock:
+            fresh = [name for name, status in reachable(self, scope) if status.st_mtime >= _FIRST + 366 * _DAY]
+            at = self.tick() if fresh else 0
+            for name in fresh:
+                with contextlib.suppress(OSError, ToolError), open_regular(self, self.real / name) as file:
+                    os.utime(file.fileno(), ns=(at, at))
 
     def relative(self, real: Path) -> str:
         """The path from the root, "" for the root itself. Raise ValueError outside of it."""
@@ -227,7 +290,7 @@ def reachable(workspace: Workspace, scope: Scope, below: str = "") -> Iterator[t
     """Each regular file in the scope once, as its relative path with its lstat; links are not followed.
 
     below: only what lies at or under this relative path. F of the metrics is the number of files at creation. At most
-    MAX_FILES files and 64 folders deep; the order is that of the grants and, in each folder, of the names.
+    MAX_FILES files and MAX_DEPTH folders deep; the order is that of the grants and, in each folder, of the names.
     """
     seen: set[str] = set()
     starts = [below] if scope.covers(below) else [g for g in scope.grants if not below or g.startswith(below + "/")]
@@ -250,7 +313,7 @@ def _files(workspace: Workspace, start: str) -> Iterator[tuple[str, os.stat_resu
             status = os.lstat(real)
             if stat.S_ISREG(status.st_mode):
                 yield relative, status
-            if not stat.S_ISDIR(status.st_mode) or relative.count("/") >= _MAX_DEPTH:
+            if not stat.S_ISDIR(status.st_mode) or relative.count("/") >= MAX_DEPTH:
                 continue
             folder = open_folder(workspace, real)
         except (OSError, ToolError):
