@@ -10,9 +10,10 @@ import math
 import random
 import sys
 from array import array
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import truediv
 from statistics import NormalDist
 
 DRAWS = 2000   # bootstrap draws; the specification fixes them
@@ -258,20 +259,32 @@ def cluster_bootstrap(values: Iterable[tuple[Hashable, float]], *, draws: int = 
     values: (cluster, value) of each row; rows of one cluster (a template, a task's repeats) stand or fall together.
     For a paired difference pass the differences. Equal input and seed give equal limits.
     """
+    return bootstrap_of_sums(((cluster, (value,)) for cluster, value in values), truediv,
+                             draws=draws, seed=seed, level=level)
+
+
+def bootstrap_of_sums(rows: Iterable[tuple[Hashable, Sequence[float]]], figure: Callable[..., float], *,
+                      draws: int = DRAWS, seed: int = SEED, level: float = 0.95) -> Interval:
+    """A figure of sums over rows, with a percentile interval from resampling whole clusters.
+
+    rows: (cluster, the numbers of a row), equally many in each. figure: takes the sum of each number and, last, how
+    many rows there are, all over the same drawn clusters: so a product of means is drawn as one. Raise ValueError
+    without rows.
+    """
     sums: dict[Hashable, list[float]] = {}
-    for cluster, value in values:
-        entry = sums.setdefault(cluster, [0, 0])
-        entry[0] += value
-        entry[1] += 1
+    for cluster, numbers in rows:
+        entry = sums.setdefault(cluster, [0] * (len(numbers) + 1))
+        for place, number in enumerate((*numbers, 1)):
+            entry[place] += number
     if not sums:
-        raise ValueError("a mean of no values has no interval")
-    totals, sizes = map(tuple, zip(*sums.values(), strict=True))
-    estimate = sum(totals) / sum(sizes)
-    if len(totals) == 1:
+        raise ValueError("a figure of no rows has no interval")
+    *totals, sizes = (tuple(column) for column in zip(*sums.values(), strict=True))
+    estimate = figure(*map(sum, totals), sum(sizes))
+    if len(sizes) == 1:
         return Interval(estimate, estimate, estimate)
-    drawn = zip(_drawn_sums(totals, draws, seed), _drawn_sizes(sizes, draws, seed), strict=True)
-    means = sorted(total / size for total, size in drawn)
-    return Interval(estimate, _percentile(means, (1 - level) / 2), _percentile(means, (1 + level) / 2))
+    drawn = sorted(map(figure, *(_drawn_sums(column, draws, seed) for column in totals),
+                       _drawn_sizes(sizes, draws, seed)))
+    return Interval(estimate, _percentile(drawn, (1 - level) / 2), _percentile(drawn, (1 + level) / 2))
 
 
 def clustered_proportion(clusters: Sequence[Hashable], verdicts: Sequence[bool]) -> Interval:

@@ -134,6 +134,28 @@ def test_bootstrap_equals_drawing_one_by_one(values, why):
                                                                      st._percentile(means, 0.95))), why
 
 
+def test_a_product_of_means_is_drawn_as_one():
+    """Both means of a draw are over the same clusters: drawn apart, low would meet high and the spread be another."""
+    rows = [(cluster, (passed, 1 - passed / 4)) for cluster, passed in enumerate([0, 1, 2, 3, 4] * 3)]
+
+    def figure(passed, rest, n):
+        return passed / n * (rest / n)
+
+    generator, drawn = random.Random(7), []
+    for _ in range(199):
+        some = generator.choices(rows, k=len(rows))
+        drawn.append(figure(sum(r[1][0] for r in some), sum(r[1][1] for r in some), len(some)))
+    drawn.sort()
+    found = st.bootstrap_of_sums(rows, figure, draws=199, seed=7, level=0.9)
+    assert (found.estimate, found.low, found.high) == pytest.approx((1.0, st._percentile(drawn, 0.05),
+                                                                     st._percentile(drawn, 0.95)))
+
+
+def test_a_figure_of_no_rows_has_no_interval():
+    with pytest.raises(ValueError):
+        st.bootstrap_of_sums([], lambda n: n)
+
+
 def test_bootstrap_of_one_cluster_knows_no_spread():
     found = st.cluster_bootstrap([("a", 1.0), ("a", 0.0)])
     assert (found.low, found.estimate, found.high) == (0.5, 0.5, 0.5)
