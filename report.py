@@ -21,7 +21,7 @@ Usage:
   python3 report.py --task S2-9 results/bench         a case of the bench: what it tests, its pitfalls, every reply
   python3 report.py --task filter_count-dresden-charging_power results/chain   a play of the suite chain, turn by turn
   python3 report.py --suite db_routing                results/db_routing: routes, SQL, switches, arms of that suite
-  python3 report.py --published                   the original benchmark's published rows, in a block of their own
+  python3 report.py --published                   the original benchmarks' published rows, in blocks of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
   python3 report.py --inspect-log DIR [FILE …]    as logs for `inspect view`, a sample a row (the extra [inspect])
@@ -73,7 +73,7 @@ from infranode_eval.reports.intake import (
 from infranode_eval.reports.items import Look
 from infranode_eval.reports.page import html_page, page_path, write_page
 from infranode_eval.reports.plots import write_plots
-from infranode_eval.reports.published import published_section, read_published
+from infranode_eval.reports.published import published_sections
 from infranode_eval.reports.rescoring import Rescoring, rescore, rescore_samples, rescoring_sections
 from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, sealed_section
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
@@ -191,7 +191,10 @@ def report(options: argparse.Namespace) -> int:
         sections = report_sections([s for s in summaries if s.run.arm is None], look) \
             + routing_arms_sections(summaries) + arms_sections(summaries) + wordings_sections(summaries)
         if options.published:
-            sections.append(published_section(read_published()))
+            blocks = published_sections(options.suite)
+            if not blocks:
+                _say(f"no published rows go with the suite {options.suite}")
+            sections += blocks
         if sections:
             show(render(sections, options.format))
     return 1 if left_out else 0
@@ -215,7 +218,7 @@ def summarise_files(options: argparse.Namespace) -> tuple[list[Summary], list[st
     _some_meant(options, summaries, left_out)
     if options.suite:
         summaries = [s for s in summaries if s.run.suite == suite_name(options.suite)]
-        if not summaries and not left_out:
+        if not summaries and not left_out and not options.published:
             raise DataError(f"no result file holds a run of the suite {options.suite}")
     if options.set:
         summaries = [s for s in summaries if s.dataset == options.set]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from infranode_eval.results import result_bytes
+from infranode_eval.suites import SUITES
 from lm_eval_task.metrics import aggregate
 from lm_eval_task.records import MATCHES, Reply, Score
 
@@ -69,6 +71,22 @@ def test_published_rows_only_when_asked_and_in_a_block_of_their_own(report, resu
     shown = report("--published").stdout
     ours, block = shown.split("Published by the original benchmark")
     assert "DeepSeek-V3.2" in block and "good" not in block and "DeepSeek" not in ours
+
+
+def test_the_published_board_of_suite_team_only_when_asked_and_in_a_block_of_its_own(report, results):
+    assert "gemini-3.5-flash" not in report().stdout
+    ours, board = report("--published").stdout.split("Published by the team benchmark that suite team follows")
+    assert "gemini-3.5-flash" in board and "another pool of sub-agents" in board and "good" not in board
+    assert "gemini-3.5-flash" not in ours
+    assert "gemini-3.5-flash" not in report("--published", "--suite", "single").stdout
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_a_suite_shows_its_own_published_rows_and_needs_no_results(report, suite):
+    done = report("--published", "--suite", suite)
+    names = {"single": ["original"], "team": ["team"]}.get(suite, [])
+    assert done.returncode == 0 and re.findall(r"^Published by the (\w+) benchmark", done.stdout, re.M) == names
+    assert bool(names) is ("no published rows go with" not in done.stderr)
 
 
 def test_published_rows_need_no_results(report):
