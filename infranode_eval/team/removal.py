@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 
-_MAX_PASSES = 10_000
+_MAX_PASSES = 1_000_000
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 

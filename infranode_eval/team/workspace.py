@@ -304,8 +304,7 @@ def reachable(workspace: Workspace, scope: Scope, below: str = "") -> Iterator[t
 
 
 def _files(workspace: Workspace, start: str) -> Iterator[tuple[str, os.stat_result]]:
-    top = workspace.real / start
-    todo = [start] if os.path.realpath(top) == os.fspath(top) else []
+    todo = [start] if _is_straight(workspace.real / start) else []
     while todo:
         relative = todo.pop()
         real = workspace.real / relative
@@ -323,3 +322,11 @@ def _files(workspace: Workspace, start: str) -> Iterator[tuple[str, os.stat_resu
         finally:
             os.close(folder)
         todo.extend(f"{relative}/{name}" for name in names)
+
+
+def _is_straight(real: Path) -> bool:
+    """Whether no link is in the way."""
+    try:
+        return os.path.realpath(real) == os.fspath(real)
+    except OSError:         # swapped while it was looked at
+        return False
