@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import secrets
 
@@ -38,6 +39,7 @@ def _empty(folder: int) -> None:
             try:
                 for child in os.listdir(inner):
                     if not _unlinked(inner, child):
+                        os.close(_entered(inner, child))
                         os.rename(child, secrets.token_hex(16), src_dir_fd=inner, dst_dir_fd=folder)
             finally:
                 os.close(inner)
@@ -56,8 +58,12 @@ def _unlinked(folder: int, name: str) -> bool:
 
 
 def _entered(folder: int, name: str) -> int:
+    """The open folder, of which its owner may have closed every right."""
     try:
-        return os.open(name, _FOLDER, dir_fd=folder)
+        descriptor = os.open(name, _FOLDER, dir_fd=folder)
     except PermissionError:
-        os.chmod(name, 0o700, dir_fd=folder)        # a folder of our own that a Bash has closed
-        return os.open(name, _FOLDER, dir_fd=folder)
+        os.chmod(name, 0o700, dir_fd=folder)
+        descriptor = os.open(name, _FOLDER, dir_fd=folder)
+    with contextlib.suppress(PermissionError):      # of somebody else
+        os.fchmod(descriptor, 0o700)
+    return descriptor
