@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from infranode_eval.team.finding import ERROR, WARNING, Finding, Findings, fault, read_json
-from infranode_eval.team.golden import Wrong, facts, golden_files, recorded_runs, wrongs
+from infranode_eval.team.golden import MODALITIES, Wrong, facts, golden_files, recorded_runs, wrongs
+from infranode_eval.team.kinds import kind_of
 from infranode_eval.team.layout import layout_faults, tree
 from infranode_eval.team.scenario import Scenario, collection_ids, read_declared
 from infranode_eval.team.shape import LIST, OBJECT, STRING, Field, covers, object_faults
@@ -51,7 +52,7 @@ def _tried(scenario: Scenario, sandbox: Sandbox | None, runs_of: RunsOf | None) 
                       "no check was run, expected a sandbox to try the golden and the wrong answers in")
         return
     from infranode_eval.team.check_rounds import rehearse
-    from infranode_eval.team.sandbox import Slots
+    from infranode_eval.team.slots import Slots
 
     runs_of = runs_of or recorded_runs(scenario.folder, [row.id for row in scenario.rounds]) or (lambda round_id: "")
     with Slots().take() as slot:
@@ -80,7 +81,7 @@ def golden_faults(scenario: Scenario) -> Iterator[Finding]:
     try:
         recorded_runs(scenario.folder, [row.id for row in scenario.rounds])
     except DataError as error:
-        yield _unreadable(error)
+        yield Finding.of(error)
 
 
 def _entry_faults(scenario: Scenario, golden: Path) -> Iterator[Finding]:
@@ -90,12 +91,6 @@ def _entry_faults(scenario: Scenario, golden: Path) -> Iterator[Finding]:
         if not (known.fullmatch(path.name) if path.is_dir() else path.name in _OWN_FILES):
             yield fault(scenario.name_of(golden), "", path.name,
                         f"folders <round> and <round>.wrong<number>, or {', '.join(_OWN_FILES)}")
-
-
-def _unreadable(error: DataError) -> Finding:
-    where = f"{error.path}:{error.line}:" if error.line else f"{error.path}:"
-    text = str(error).removeprefix(where).strip()
-    return Finding(ERROR, str(error.path), "", f"line {error.line}: {text}" if error.line else text)
 
 
 def _answer_faults(scenario: Scenario, name: str, files: dict[str, Path]) -> Iterator[Finding]:
@@ -108,7 +103,7 @@ def _wrong_faults(scenario: Scenario, round_id: str) -> Iterator[Finding]:
     try:
         found = wrongs(scenario.folder, round_id)
     except DataError as error:
-        yield _unreadable(error)
+        yield Finding.of(error)
         return
     if not found:
         yield Finding(WARNING, f"{scenario.scenario_id}/golden/{round_id}.wrong1", "",
@@ -143,15 +138,19 @@ def _fact_faults(scenario: Scenario) -> Iterator[Finding]:
     try:
         known = facts(scenario.folder)
     except DataError as error:
-        yield _unreadable(error)
+        yield Finding.of(error)
         return
-    digests = {hashlib.sha256((top / relative).read_bytes()).hexdigest()
-               for top in (scenario.template, scenario.folder / "updates")
-               for relative, kind in tree(top).items() if kind == "file"} if known else set()
+    assets = {path: path.read_bytes() for top in (scenario.template, scenario.folder / "updates")
+              for path in (top / relative for relative, kind in tree(top).items() if kind == "file")}
+    digests = {path: hashlib.sha256(data).hexdigest() for path, data in assets.items()}
     for digest in known:
-        if digest not in digests:
+        if digest not in digests.values():
             yield fault(f"{scenario.scenario_id}/golden/facts.json", "", digest,
                         "the sha256 of a file of workspace or updates")
+    for path, data in assets.items():
+        if kind_of(data).modality in MODALITIES and digests[path] not in known:
+            yield Finding(WARNING, scenario.name_of(path), "",
+                          "has no entry in golden/facts.json, expected one for each picture and sound")
 
 
 def _lint_faults(scenario: Scenario) -> Iterator[Finding]:
@@ -162,7 +161,7 @@ def _lint_faults(scenario: Scenario) -> Iterator[Finding]:
     try:
         value = read_json(path, file)
     except DataError as error:
-        yield _unreadable(error)
+        yield Finding.of(error)
         return
     ids = [row.id for row in scenario.rounds]
     yield from object_faults(value, {name: Field(OBJECT) for name in ids}, file)
@@ -180,7 +179,7 @@ def _play_faults(scenario: Scenario) -> Iterator[Finding]:
     try:
         value = read_json(path, file)
     except DataError as error:
-        yield _unreadable(error)
+        yield Finding.of(error)
         return
     if expected := LIST(value):
         yield fault(file, "", value, expected)

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from infranode_eval.team.finding import ERROR, WARNING, Finding
+from infranode_eval.team.finding import ERROR, WARNING, Finding, fault
 from infranode_eval.team.golden import golden_files, wrongs
 from infranode_eval.team.round_check import Decision, Site, decide
+from infranode_eval.team.sandbox import Sandbox
 from infranode_eval.team.scenario import Round, Scenario
+from infranode_eval.team.slots import Slot
 from infranode_eval.team.staging import lay_in
 from infranode_eval.team.workspace import Workspace
 
-if TYPE_CHECKING:
-    from infranode_eval.team.sandbox import Sandbox, Slot
-
-_PROBE_S = 10.0
 _SAID = 160             # characters of a check's output in a message
 
 
@@ -28,7 +25,7 @@ def rehearse(scenario: Scenario, sandbox: Sandbox, slot: Slot, runs_of: Callable
     Rounds are gone through in order: updates laid in, then the answer, over the golden answers of the rounds before.
     runs_of: the run log that the check of a round may read.
     """
-    yield from _missing_programs(scenario, sandbox, slot)
+    yield from _missing_programs(scenario, sandbox)
     with _open_folder() as folder:
         site = Site(sandbox, slot, folder / "checks", folder / "notes")
         site.notes.mkdir()
@@ -79,11 +76,9 @@ def _answered(now: Workspace, target: Path, files: Mapping[str, Path], slot: Slo
     return workspace
 
 
-def _missing_programs(scenario: Scenario, sandbox: Sandbox, slot: Slot) -> Iterable[Finding]:
-    for program in scenario.needs:
-        if sandbox.run(f"command -v {program}", [], _PROBE_S, slot=slot).exit != 0:
-            yield Finding(ERROR, f"{scenario.scenario_id}/manifest.json", "needs",
-                          f'found "{program}", expected a program that the sandbox has')
+def _missing_programs(scenario: Scenario, sandbox: Sandbox) -> Iterator[Finding]:
+    for program in sandbox.missing(scenario.needs):
+        yield fault(f"{scenario.scenario_id}/manifest.json", "needs", program, "a program that the sandbox has")
 
 
 @contextmanager
@@ -91,4 +86,4 @@ def _open_folder() -> Iterator[Path]:
     """A temporary folder that the sandbox's user may enter."""
     with tempfile.TemporaryDirectory(prefix="team-check-") as name:
         Path(name).chmod(0o755)
-        yield Path(name)
+        yield Path(name).resolve()

@@ -26,6 +26,13 @@ class Finding:
     key: str
     text: str
 
+    @classmethod
+    def of(cls, error: DataError) -> Finding:
+        """A file that could not be read, as an error of the whole file."""
+        text = str(error).removeprefix(f"{error.path}:")
+        text = text.removeprefix(f"{error.line}:") if error.line else text
+        return cls(ERROR, str(error.path), f"line {error.line}" if error.line else "", text.strip())
+
     def __str__(self) -> str:
         where = f"{self.file}: {self.key}" if self.key else self.file
         return f"{where}: {self.text}"

@@ -106,7 +106,7 @@ def recorded_runs(folder: str | Path, order: Sequence[str]) -> Callable[[str], s
                 raise DataError(f'found no event with the "round" of one of {", ".join(order)}', path, number)
             events.append((order.index(event["round"]), json.dumps(event, ensure_ascii=False) + "\n"))
     except DataError as error:
-        raise DataError(str(error).removeprefix(f"{path}:").strip(), _name(path, folder)) from None
+        raise DataError(Finding.of(error).text, _name(path, folder), error.line) from None
     return lambda round_id: "".join(line for place, line in events if place <= order.index(round_id))
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from infranode_eval.team.sandbox import Mount, Sandbox
 from infranode_eval.team.scenario import Check, Scenario, fill
+from infranode_eval.team.slots import Slot
 from infranode_eval.team.workspace import ROOT
-
-if TYPE_CHECKING:
-    from infranode_eval.team.sandbox import Mount, Sandbox, Slot
 
 SCRIPTS, NOTES = "/pruefung", "/lauf"           # as the check sees them
 RUNS_FILE, BEFORE_FILE = "runs.jsonl", "before.txt"
@@ -49,9 +46,11 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
         path = site.notes / name
         path.write_bytes(text.encode("utf-8", "replace")[:BEFORE_BYTES if name == BEFORE_FILE else None])
         path.chmod(0o644)
-    seen = {ROOT: workspace, SCRIPTS: site.scripts, NOTES: site.notes}
-    command = fill(check.command, _values(scenario, seen, site.sandbox.kind), quote=True)
-    mounts = [_mount(real, virtual, writable=False) for virtual, real in seen.items()]
+    seen = ((workspace, ROOT), (site.scripts, SCRIPTS), (site.notes, NOTES))
+    mounts = [Mount(real.resolve(), virtual, False) for real, virtual in seen]
+    values = {"workspace": ROOT, "scripts": SCRIPTS, "runs": f"{NOTES}/{RUNS_FILE}", "before": f"{NOTES}/{BEFORE_FILE}"}
+    values = {name: site.sandbox.place(mounts, virtual) for name, virtual in values.items()}
+    command = fill(check.command, values | {"scenario_id": scenario.scenario_id}, quote=True)
     outcome = site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, merge=False)
     return Decision(outcome.exit, outcome.output, outcome.timed_out,
                     check.passes(outcome.exit, outcome.output, outcome.timed_out))
@@ -60,21 +59,6 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
 def _before(scenario: Scenario, check: Check, workspace: Path, site: Site) -> str:
     """The output of an agent's program, in the sandbox that main's Bash has."""
     root = workspace.resolve()
-    mounts = [_mount(root / path, f"{ROOT}/{path}", writable=True) for path in scenario.accessible
-              if (root / path).exists() and (root / path).resolve() == root / path]
-    values = {"workspace": ROOT, "scenario_id": scenario.scenario_id}
-    outcome = site.sandbox.run(fill(str(check.before), values, quote=True), mounts, check.timeout_s, slot=site.slot)
-    return outcome.output
-
-
-def _values(scenario: Scenario, seen: Mapping[str, Path], kind: str) -> dict[str, str]:
-    """Without a wall there are no virtual paths, and the command gets the real ones."""
-    place = {virtual: str(real) if kind == "none" else virtual for virtual, real in seen.items()}
-    return {"workspace": place[ROOT], "scripts": place[SCRIPTS], "scenario_id": scenario.scenario_id,
-            "runs": f"{place[NOTES]}/{RUNS_FILE}", "before": f"{place[NOTES]}/{BEFORE_FILE}"}
-
-
-def _mount(real: Path, virtual: str, writable: bool) -> Mount:
-    from infranode_eval.team.sandbox import Mount
-
-    return Mount(real, virtual, writable)
+    mounts = [Mount(root / path, f"{ROOT}/{path}", True) for path in scenario.accessible]
+    command = fill(str(check.before), {"workspace": ROOT, "scenario_id": scenario.scenario_id}, quote=True)
+    return site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, cap=BEFORE_BYTES).output

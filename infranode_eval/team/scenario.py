@@ -160,8 +160,7 @@ def _read(path: Path, file: str) -> tuple[Any, list[Finding]]:
     try:
         return read_json(path, file), []
     except DataError as error:
-        text = str(error).removeprefix(f"{file}:").strip()
-        return None, [Finding(ERROR, file, "", f"line {text}" if error.line else text)]
+        return None, [Finding.of(error)]
 
 
 def read_scenario(folder: str | Path) -> Scenario:
