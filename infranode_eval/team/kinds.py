@@ -25,7 +25,7 @@ def kind_of(data: bytes) -> Kind:
     """PNG, JPEG, GIF, WEBP; WAV, MP3, OGG, FLAC, M4A; MP4, WEBM. Else text, or UNKNOWN for bytes that hold a NUL."""
     mime = _media(data[:64])
     if mime is not None:
-        return Kind(mime, mime.partition("/")[0])
+        return UNKNOWN if mime == UNKNOWN.mime else Kind(mime, mime.partition("/")[0])
     return UNKNOWN if b"\0" in data or data.startswith(b"%PDF-") else TEXT
 
 
@@ -41,9 +41,9 @@ def _media(head: bytes) -> str | None:
     if head.startswith(b"fLaC"):
         return "audio/flac"
     if head.startswith(b"OggS\0"):
-        return None if b"theora" in head else "audio/ogg"
+        return UNKNOWN.mime if b"theora" in head else "audio/ogg"
     if head.startswith(b"\x1aE\xdf\xa3"):
-        return "video/webm" if b"webm" in head else None
+        return "video/webm" if b"webm" in head else UNKNOWN.mime
     if head[4:8] == b"ftyp" and head[8:12] not in _STILLS:
         return "audio/mp4" if head[8:12] in _M4A else "video/mp4"
     return "audio/mpeg" if _is_mp3(head) else None
