@@ -74,14 +74,12 @@ class Sandbox(Protocol):
 
     def run(self, command: str, mounts: Sequence[Mount], timeout_s: float, *, slot: Slot, merge: bool = True,
             cancel: threading.Event | None = None, cap: int = CAP) -> Outcome:
-        """Run a bash command in ROOT. A mount that is absent, or leads through a link by now, is left out.
+        """Run a bash command in ROOT. A writable mount that is absent, or behind a link by now, is left out.
 
+        Without a wall there is no virtual path: the command names real ones, and starts where ROOT is mounted from.
         merge: stderr goes into the output. cap: characters of output (and of errors), above which the command is
         killed. Raise WorldNotReadyError if the sandbox could not be set up; the command has not run then.
         """
-
-    def place(self, mounts: Sequence[Mount], virtual: str) -> str:
-        """How a command names a virtual path: as it is, or where there is no wall the real one."""
 
     def missing(self, needs: Sequence[str]) -> tuple[str, ...]:
         """Those of the programs that a command cannot call."""
@@ -151,7 +149,7 @@ class Bubblewrap:
             if attempt:
                 time.sleep(0.1)
             try:
-                seen = [(mount, number) for mount in _outermost(mounts) if (number := _number(mount.real))]
+                seen = [(mount, number) for mount in _outermost(mounts) if (number := _number(mount))]
                 real = [mount for mount, _ in seen]
                 child = self._start(command, real, timeout_s, slot, merge)
             except (OSError, ValueError) as error:
@@ -163,9 +161,6 @@ class Bubblewrap:
                 return _outcome(process.collect(child, timeout_s, cap, cancel, room.overrun), mounts)
             process.collect(child, 0, 0)
         raise WorldNotReadyError(f"bubblewrap could not be set up: {_line(_scrubbed(reason, mounts))}")
-
-    def place(self, mounts: Sequence[Mount], virtual: str) -> str:
-        return virtual
 
     def missing(self, needs: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in needs if name not in self._shown)
@@ -212,18 +207,12 @@ class Unwalled:
         user = _as_user(slot) if shutil.which("setpriv") else []
         try:
             child = process.start([*user, "bash", "-c", _LIMITED, "bash", command, *limits],
-                                  {**_ENV, "PATH": self._path()}, merge=merge, cwd=self.place(mounts, ROOT))
+                                  {**_ENV, "PATH": self._path()}, merge=merge,
+                                  cwd=next((os.fspath(mount.real) for mount in mounts if mount.virtual == ROOT), "/"))
         except (OSError, ValueError) as error:
             raise WorldNotReadyError(f"a command could not be started: {error}") from None
         room = Room([mount.real for mount in mounts if mount.writable], child.pid)
         return _outcome(process.collect(child, timeout_s, cap, cancel, room.overrun), mounts)
-
-    def place(self, mounts: Sequence[Mount], virtual: str) -> str:
-        """Raise KeyError for a path that lies below no mount."""
-        for mount in sorted(mounts, key=lambda mount: len(mount.virtual), reverse=True):
-            if virtual == mount.virtual or virtual.startswith(mount.virtual + "/"):
-                return os.fspath(mount.real) + virtual[len(mount.virtual):]
-        raise KeyError(virtual)
 
     def missing(self, needs: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in needs if not shutil.which(name, path=self._path()))
@@ -255,20 +244,22 @@ def _shows(outer: Mount, inner: Mount) -> bool:
             and os.fspath(outer.real) + below == os.fspath(inner.real))
 
 
-def _number(real: Path) -> str | None:
-    """What lies at a path, as the gate will print it; None if nothing does, or only by way of a link.
+def _number(mount: Mount) -> str | None:
+    """What lies at the real path, as the gate will print it; None if nothing does, or only by way of a link.
 
-    Raise OSError for what cannot be reached.
+    A read-only mount is the host's own: its path may hold links. Raise OSError for one that is absent, and for what
+    cannot be reached.
     """
+    real = os.fspath(mount.real) if mount.writable else os.path.realpath(mount.real)
     try:
         descriptor = os.open(real, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+        if mount.writable and error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
             return None
         raise
     try:
         status = os.fstat(descriptor)
-        direct = os.readlink(f"/proc/self/fd/{descriptor}") == os.fspath(real) and not stat.S_ISLNK(status.st_mode)
+        direct = os.readlink(f"/proc/self/fd/{descriptor}") == real and not stat.S_ISLNK(status.st_mode)
         return f"{status.st_dev} {status.st_ino}\n" if direct else None
     finally:
         os.close(descriptor)
