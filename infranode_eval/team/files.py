@@ -84,16 +84,19 @@ def _text(shown: str, data: bytes, offset: int, limit: int | None, paged: bool) 
     if offset > len(lines):
         raise ToolError(f"offset ist {offset}, aber {shown} hat nur {len(lines)} Zeilen")
     chosen = lines[offset - 1:] if limit is None else lines[offset - 1:offset - 1 + limit]
-    body, size, last = _numbered(chosen, offset)
+    fitting = _fitting(chosen)
+    size = sum(len(line.encode()) + 1 for line in fitting)
     notices = []
     if damaged:
         notices.append("[Hinweis: die Datei ist kein gültiges UTF-8; an unlesbaren Stellen steht �]\n")
-    if last < offset - 1 + len(chosen) or size >= REFUSAL_BYTES:
-        notices.append(f"[Hinweis: nach {REFUSAL_BYTES} Bytes in Zeile {last} von {len(lines)} abgeschnitten]\n")
+    if fitting != chosen:
+        last = offset - 1 + len(fitting)
+        part = "; diese Zeile ist abgeschnitten" if fitting[-1] != chosen[len(fitting) - 1] else ""
+        notices.append(f"[Hinweis: gezeigt bis Zeile {last} von {len(lines)}{part}]\n")
     elif size >= NOTICE_BYTES:
         notices.append(f"[Hinweis: {shown} hat {len(data)} Bytes in {len(lines)} Zeilen; mit offset und limit liest "
                        "du nur einen Teil]\n")
-    return "".join(notices) + body
+    return "".join(notices) + "\n".join(f"{number}\t{line}" for number, line in enumerate(fitting, offset))
 
 
 def _lines(data: bytes) -> tuple[list[str], bool]:
@@ -108,18 +111,14 @@ def _lines(data: bytes) -> tuple[list[str], bool]:
     return [line.removesuffix("\r") for line in lines], damaged
 
 
-def _numbered(lines: list[str], first: int) -> tuple[str, int, int]:
-    """The lines as shown, cut where REFUSAL_BYTES are reached; the bytes of their text; the number of the last one."""
-    shown: list[str] = []
-    size, number = 0, first
-    for number, line in enumerate(lines, first):
-        encoded = line.encode()
-        if size + len(encoded) >= REFUSAL_BYTES:
-            shown.append(f"{number}\t{encoded[:REFUSAL_BYTES - size].decode('utf-8', 'ignore')}")
-            return "\n".join(shown), REFUSAL_BYTES, number
-        size += len(encoded) + 1
-        shown.append(f"{number}\t{line}")
-    return "\n".join(shown), size, number
+def _fitting(lines: list[str]) -> list[str]:
+    """As many lines as stay below REFUSAL_BYTES; at least the first one, or what fits of it."""
+    size = 0
+    for index, line in enumerate(lines):
+        size += len(line.encode()) + 1
+        if size > REFUSAL_BYTES:
+            return lines[:index] or [line.encode()[:REFUSAL_BYTES].decode("utf-8", "ignore")]
+    return lines
 
 
 def write(agent: Agent, workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
