@@ -34,6 +34,7 @@ from lm_eval_task.errors import BenchError, DataError, UsageError
 
 if TYPE_CHECKING:
     from infranode_eval.run import Plan
+    from infranode_eval.team.pool import Pool
 
 _KEY_NAMES = {"responses": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "gemini": "GEMINI_API_KEY"}
 _PROXY_VARIABLES = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY",
@@ -83,12 +84,17 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--bird", type=Path, metavar="DIR", help="db_routing: a folder in BIRD's layout, not the panel")
     p.add_argument("--descriptions", type=Path, metavar="FILE",
                    help="db_routing: with --bird, a JSON object: database to the paragraph that describes it")
-    p.add_argument("--signal", choices=("char", "none"),
-                   help="db_routing: with --bird, what makes questions neighbours; default: char, which needs "
-                        "scikit-learn once; none: no buckets")
-    p.add_argument("--cache", choices=("off", "prefix", "moving"),
-                   help="db_routing, backend anthropic: cache markers behind tools and rules, moving: at the last "
-                        "message, too; default: off")
+    p.add_argument("--signal", choices=("char", "embeddings", "none"), help="db_routing: with --bird, what makes "
+                   "questions neighbours; default: char, which needs scikit-learn once; none: no buckets")
+    p.add_argument("--embedding-model", metavar="NAME", help="db_routing: what --model embeddings and --signal "
+                   "embeddings use, a hub name or a folder; default: paraphrase-multilingual-MiniLM-L12-v2")
+    p.add_argument("--cache", choices=("off", "prefix", "moving"), help="db_routing, backend anthropic: cache markers "
+                   "behind tools and rules, moving: at the last message, too; default: off")
+    p.add_argument("--model-json", metavar="JSON|@FILE", help="team: the models behind main, llm, vlm and omni; "
+                   "default: $TEAM_MODEL_JSON, else workers that are programs")
+    p.add_argument("--sandbox", choices=("bwrap", "none"), help="team: where commands run; none: checks without a wall, "
+                   "agents get no Bash; default: bwrap")
+    p.add_argument("--task", metavar="ID,ID", help="team: only these scenarios")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")
     p.add_argument("--shuffle-tools", type=_whole(0), metavar="SEED", help="the tools in another order for each task, "
@@ -192,7 +198,8 @@ def _number(text: str, fits: Callable[[float], bool], what: str) -> float:
     return value
 
 
-_OWN_FLAGS = ("max_result_chars", "bird", "descriptions", "signal", "cache")     # each of some suite only
+_OWN_FLAGS = ("max_result_chars", "bird", "descriptions", "signal", "embedding_model", "cache",
+              "sandbox", "task")     # of some suite only
 
 
 def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
@@ -200,6 +207,26 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
     from infranode_eval.run import Plan
     from infranode_eval.runner import Limits
 
+    if args.embedding_model is not None and "embeddings" not in (args.model, args.signal):
+        raise UsageError("--embedding-model goes with --model embeddings or --signal embeddings")
+    own = {name: value for name in _OWN_FLAGS if (value := getattr(args, name)) is not None}
+    pool = pool_of(args, environ)
+    backend, model, base_url, key = main_of(pool, args) or endpoint_of(args, environ)
+    if pool is not None:
+        own["pool"] = pool.led_by(model)
+    tokens = args.max_tokens or (pool.main.max_tokens if pool is not None and pool.main is not None else None)
+    limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors, max_wait_s=args.max_wait,
+                    tpm=args.tpm)
+    return Plan(args.suite, backend, model, args.which, args.mode, base_url, key, args.tasks,
+                args.tools, args.out, args.tag, tokens, args.temperature, args.timeout, limits, args.limit,
+                args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
+                args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
+                args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
+                args.streng, own, args.per_category)
+
+
+def endpoint_of(args: argparse.Namespace, environ: Mapping[str, str]) -> tuple[str, str | None, str | None, str | None]:
+    """(backend, model, base URL, key) as the flags say them. Raise UsageError for flags that do not fit together."""
     backend = args.backend or ("openai" if args.base_url else "baseline")
     if not args.model and backend != "baseline":
         raise UsageError(f"--backend {backend} needs --model NAME")
@@ -208,15 +235,36 @@ def plan_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Plan:
     key = None if backend == "baseline" else api_key(args.api_key_env, args.base_url, environ, backend)
     if key is None and not args.base_url and not args.dry_run and not args.header and backend in _KEY_NAMES:
         raise UsageError(f"--backend {backend} needs a key in {_KEY_NAMES[backend]}, or in what --api-key-env names")
-    limits = Limits(args.concurrency, args.rpm, args.retries, args.stop_after_errors, max_wait_s=args.max_wait,
-                    tpm=args.tpm)
-    return Plan(args.suite, backend, args.model, args.which, args.mode, args.base_url, key, args.tasks,
-                args.tools, args.out, args.tag, args.max_tokens, args.temperature, args.timeout, limits, args.limit,
-                args.repeats, args.resume, args.force, tuple(args.header), args.extra_body, args.tool_choice,
-                args.parallel_tool_calls, {name: environ[name] for name in _PROXY_VARIABLES if name in environ},
-                args.seed, args.shuffle_tools, args.price_in, args.price_out, args.arm, args.arm_seed,
-                args.streng, {name: value for name in _OWN_FLAGS
-                              if (value := getattr(args, name)) is not None}, args.per_category)
+    return backend, args.model, args.base_url, key
+
+
+def pool_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Pool | None:
+    """The models of a team: of --model-json, else of the environment. Raise UsageError for a text that is no pool."""
+    text = args.model_json
+    if text is None and args.suite == "team":
+        text = environ.get("TEAM_MODEL_JSON")
+    if text is None:
+        return None
+    if args.suite != "team":
+        raise UsageError(f"suite {args.suite} takes no --model-json; leave it out")
+    from infranode_eval.team.pool import read_pool  # late: only this suite has a pool
+
+    source = "--model-json" if args.model_json is not None else "TEAM_MODEL_JSON"
+    if not text.startswith("@"):
+        return read_pool(text, source, environ, on_command_line=args.model_json is not None)
+    path = Path(text[1:])
+    try:
+        return read_pool(path.read_text("utf-8-sig"), str(path), environ)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{source}: {path} cannot be read ({getattr(error, 'strerror', None) or error})") from None
+
+
+def main_of(pool: Pool | None, args: argparse.Namespace) -> tuple[str, str | None, str | None, str | None] | None:
+    """The manager as the pool declares it, in the form of `endpoint_of`; None where the flags name it, or nobody."""
+    main = pool.main if pool is not None else None
+    if main is None or args.model or args.backend or args.base_url:
+        return None
+    return "baseline" if main.backend == "scripted" else main.backend, main.model_id, main.api_base, main.api_key
 
 
 def api_key(name: str | None, base_url: str | None, environ: Mapping[str, str],

@@ -149,6 +149,15 @@ class Asker:
         book.obtained.append(entry)
         return entry.note
 
+    def settle(self) -> None:
+        """The play is over as it was stored: all its answers count as used."""
+        self.book.settle()
+
+    @property
+    def stopped(self) -> bool:
+        """Does the run end, or is this role no longer needed?"""
+        return self._stopping.is_set()
+
     @property
     def paused_s(self) -> float:
         """How long the endpoints of the run have asked everybody to wait, in seconds."""

@@ -29,7 +29,8 @@ Metrics = Mapping[str, "float | None"]
 
 
 _ASKED_FOR = ("seed", "shuffle_tools", "arm", "arm_seed", "tool_choice", "parallel_tool_calls",
-              "extra_body", "zone", "max_result_chars", "world", "condition")     # identity where sent
+              "extra_body", "zone", "max_result_chars", "world", "condition",
+              "pool", "sandbox", "workflow", "limits", "embedding")     # identity where sent
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,11 +16,11 @@ from infranode_eval.fold import Fold
 from infranode_eval.journal import Journal
 from infranode_eval.providers import open_provider
 from infranode_eval.providers.masking import MASK, Mask
-from infranode_eval.providers.protocol import OFF, Provider, ProviderOptions, Remote, Sampling
+from infranode_eval.providers.protocol import OFF, Provider, ProviderOptions, Recorded, Remote, Sampling
 from infranode_eval.results import Description, now_utc, results_path, write_result
 from infranode_eval.runner import Limits, Progress, Runner
 from infranode_eval.shelf import Shelf
-from infranode_eval.suites import Setup, Sourced, Suite, open_suite
+from infranode_eval.suites import Setup, Sourced, Staffing, Suite, open_suite
 from infranode_eval.totals import Tariff
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, canonical_json, fingerprint
@@ -164,13 +164,16 @@ def provider_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] 
     """Raise UsageError for a backend that does not exist or cannot work with the plan, and for an unknown program."""
     options = ProviderOptions(
         plan.model, tools, plan.base_url, plan.api_key, plan.timeout_s, plan.headers, plan.extra_body,
-        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ, plan.own.get("cache", OFF))
+        plan.tool_choice, parallel_of(plan.parallel, tasks), plan.environ, plan.own.get("cache", OFF),
+        plan.own)
     if plan.backend == "baseline" and options.cache != OFF:
         raise UsageError("--backend baseline takes no --cache")
     own = suite.PROGRAMS if plan.backend == "baseline" else {}
     if own and plan.model not in own:
         raise UsageError(f"suite {plan.suite} has no program {plan.model!r}; expected one of {', '.join(own)}")
     provider = own[plan.model](options) if own else open_provider(plan.backend, options)
+    if isinstance(suite, Staffing):
+        provider = suite.staffed(provider, plan.own, options)
     if plan.seed is not None and not (isinstance(provider, Remote) and provider.takes_seed):
         raise UsageError(f"--seed: backend {plan.backend} takes no seed; leave it out")
     return provider
@@ -179,7 +182,7 @@ def provider_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] 
 def parallel_of(choice: str, tasks: Sequence[Task]) -> bool | None:
     """May a reply hold several calls? "auto": no, unless some task cannot be answered with one."""
     if choice == "auto":
-        return any(min(map(len, task.alternatives)) > 1 for task in tasks) if tasks else None
+        return any(task.wants_several for task in tasks) if tasks else None
     return {"off": False, "on": True, "unset": None}[choice]
 
 
@@ -280,6 +283,8 @@ def _description(plan: Plan, suite: Suite, setup: Setup, tasks: Sequence[Task], 
     if setup.scene.zone is not None:
         settings["zone"] = setup.scene.zone
     settings |= {**setup.scene.settings, **_world(tasks)}
+    if isinstance(provider, Recorded):
+        settings |= provider.settings
     if setup.offering and plan.arm == "nearest_3":
         possible, count = setup.offering.share_possible(tuple(tasks))
         settings["gold_offered"] = {"tasks": possible, "of": count}

@@ -121,6 +121,11 @@ class Task:
         """The gold first, then everything in `accept`."""
         return (self.expected, *self.accept)
 
+    @property
+    def wants_several(self) -> bool:
+        """Can it not be solved with one call a reply?"""
+        return min(map(len, self.alternatives)) > 1
+
 
 _TASK_KEYS = frozenset(("task_id", "set", "category", "question", "expected", "accept", "expect"))
 

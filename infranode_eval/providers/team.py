@@ -28,6 +28,28 @@ class Staffed(Protocol):
         ...
 
 
+class Told(Protocol):
+    """An answer and the key of its request; None and "" where there is none."""
+
+    key: str
+    answer: Answer | None
+
+
+@runtime_checkable
+class Keyed(Protocol):
+    """A provider that tells under which key it stores a request, and whether its run ends."""
+
+    stopped: bool
+
+    def asked(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Told:
+        """As Provider.ask."""
+        ...
+
+    def settle(self) -> None:
+        """The play is over as it was stored: all its answers count as used."""
+        ...
+
+
 class Team:
     """main answers for the whole; `roles` are the others. Deterministic only if all of them are."""
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MAIN = "single"
 NOTHING: Mapping[str, Any] = {}
-SUITES = (MAIN, "bench", "chain", "db_routing")
+SUITES = (MAIN, "bench", "chain", "db_routing", "team")
 IN_ORDER = "in order"       # each stored answer belongs to the next request, which must be its own
 BY_REQUEST = "by request"   # each belongs to the request with its key, whenever that is asked
 MANY = 10 ** 6
@@ -244,6 +244,15 @@ class Sourced(Protocol):
         path: of --tasks. folder: of the results, for what is kept beside them. Raise UsageError for flags that do not
         fit together.
         """
+        ...
+
+
+@runtime_checkable
+class Staffing(Protocol):
+    """A suite that asks several models in one play."""
+
+    def staffed(self, main: Provider, own: Mapping[str, Any], options: ProviderOptions) -> Provider:
+        """The provider of a run with others beside it. Raise UsageError for those that cannot be opened."""
         ...
 
 

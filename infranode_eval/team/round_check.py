@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,12 +49,17 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
         path.chmod(0o644)
     seen = ((workspace, ROOT), (site.scripts, SCRIPTS), (site.notes, NOTES))
     mounts = [Mount(real.resolve(), virtual, False) for real, virtual in seen]
-    values = {"workspace": ROOT, "scripts": SCRIPTS, "runs": f"{NOTES}/{RUNS_FILE}", "before": f"{NOTES}/{BEFORE_FILE}"}
-    values = {name: site.sandbox.place(mounts, virtual) for name, virtual in values.items()}
-    command = fill(check.command, values | {"scenario_id": scenario.scenario_id}, quote=True)
+    command = fill(check.command, _values(scenario, mounts, site.sandbox.kind), quote=True)
     outcome = site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, merge=False)
     return Decision(outcome.exit, outcome.output, outcome.timed_out,
                     check.passes(outcome.exit, outcome.output, outcome.timed_out))
+
+
+def _values(scenario: Scenario, mounts: Sequence[Mount], kind: str) -> dict[str, str]:
+    """Without a wall there are no virtual paths, and the command gets the real ones."""
+    workspace, scripts, notes = (str(mount.real) if kind == "none" else mount.virtual for mount in mounts)
+    return {"workspace": workspace, "scripts": scripts, "scenario_id": scenario.scenario_id,
+            "runs": f"{notes}/{RUNS_FILE}", "before": f"{notes}/{BEFORE_FILE}"}
 
 
 def _before(scenario: Scenario, check: Check, workspace: Path, site: Site) -> str:

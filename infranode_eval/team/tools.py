@@ -38,3 +38,9 @@ def _subset(names: frozenset[str]) -> list[dict[str, Any]]:
     if unknown:
         raise KeyError(unknown[0])
     return [tool.to_json() for tool in tools.tools if tool.name in names]
+
+
+@cache
+def offered(names: frozenset[str]) -> Toolset:
+    """These tools as values, for reading the calls of an agent that has them. Raise KeyError for another name."""
+    return Toolset.of(toolset().by_name[name] for name in MAIN_TOOLS if name in names)

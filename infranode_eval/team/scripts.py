@@ -1,0 +1,84 @@
+"""The tool Workflow: scripts that are accepted, run beside the manager, and kept for the transcript."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from infranode_eval.team import arguments as given
+from infranode_eval.team.jobs import Job, Jobs
+from infranode_eval.team.ledger import Ledger
+from infranode_eval.team.runlog import RunLog
+from infranode_eval.team.staff import Staff
+from infranode_eval.team.wording import say
+from infranode_eval.team.workflow import AgentCall, Limits, run_script
+from infranode_eval.team.workspace import ToolError
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What a script is started with."""
+
+    text: str
+    args: Any
+
+
+class Scripts:
+    """enabled: is there an engine? in_order: results enter a script by number, so that programs give the same bytes.
+
+    paused_s: how long endpoints have made everybody wait, in seconds, which is no time of a script.
+    """
+
+    def __init__(self, staff: Staff, jobs: Jobs, ledger: Ledger, runlog: RunLog, enabled: bool, in_order: bool,
+                 paused_s: Callable[[], float], limits: Limits | None = None) -> None:
+        self._staff, self._jobs, self._ledger, self._runlog = staff, jobs, ledger, runlog
+        self._enabled, self._in_order, self._paused_s = enabled, in_order, paused_s
+        self._limits = limits or Limits()
+        self._told: dict[str, dict[str, Any]] = {}
+        self._lock = threading.Lock()
+
+    def accept(self, arguments: Mapping[str, Any]) -> Script:
+        """Raise ToolError for arguments that are none, and where there is no engine."""
+        given.only(arguments, "script", "args")
+        text = given.text(arguments, "script")
+        if not self._enabled:
+            raise ToolError(say("workflow_off"))
+        return Script(text, arguments.get("args"))
+
+    def run(self, job: Job, script: Script) -> tuple[str, bool]:
+        """(JSON of what the script returns, failed)."""
+        told: dict[str, Any] = {"task_id": job.id, "script": script.text, "log": [], "result": None}
+        with self._lock:
+            self._told[job.id] = told
+        desk = _Desk(job, self._staff, self._jobs, self._ledger, self._runlog)
+        finished = run_script(script.text, script.args, desk, self._limits, job.cancelled, self._in_order,
+                              self._paused_s)
+        told |= {"log": list(finished.log), "result": finished.text}
+        return finished.text, finished.error
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """One object a script, in the order of their tasks."""
+        return [self._told[name] for name in sorted(self._told, key=lambda name: int(name[1:]))]
+
+
+class _Desk:
+    """What one script may ask of the host."""
+
+    def __init__(self, job: Job, staff: Staff, jobs: Jobs, ledger: Ledger, runlog: RunLog) -> None:
+        self._job, self._staff, self._jobs, self._ledger, self._runlog = job, staff, jobs, ledger, runlog
+
+    def start(self, call: AgentCall, done: Callable[[int, str, bool], None]) -> None:
+        try:
+            run = self._staff.accept_from_workflow(self._job.id, call.number, call.agent_type, call.prompt)
+        except ToolError as error:
+            done(call.number, str(error), True)
+            return
+        self._jobs.thread(lambda: done(call.number, *self._staff.work(run, self._job.cancelled)))
+
+    def define(self, spec: Mapping[str, Any]) -> str:
+        return self._staff.create(spec)
+
+    def resolved(self, number: int) -> None:
+        self._runlog.end(f"{self._job.id}.{number + 1}", self._ledger.round)
