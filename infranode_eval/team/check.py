@@ -6,18 +6,18 @@ import hashlib
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from infranode_eval.team.check_rounds import rehearse
 from infranode_eval.team.finding import ERROR, WARNING, Finding, Findings, fault, read_json
 from infranode_eval.team.golden import MODALITIES, Wrong, facts, golden_files, recorded_runs, wrongs
 from infranode_eval.team.kinds import kind_of
 from infranode_eval.team.layout import layout_faults, tree
+from infranode_eval.team.sandbox import Sandbox
 from infranode_eval.team.scenario import Scenario, collection_ids, read_declared
 from infranode_eval.team.shape import LIST, OBJECT, STRING, Field, covers, object_faults
+from infranode_eval.team.slots import Slots
 from lm_eval_task.errors import DataError
-
-if TYPE_CHECKING:
-    from infranode_eval.team.sandbox import Sandbox
 
 RunsOf = Callable[[str], str]       # round id → the run log that its check may read, JSON lines
 _OWN_FILES = ("facts.json", "lint.json", "play.json", "runs.jsonl")
@@ -51,9 +51,6 @@ def _tried(scenario: Scenario, sandbox: Sandbox | None, runs_of: RunsOf | None) 
         yield Finding(WARNING, f"{scenario.scenario_id}/{scenario.rounds_file}", "",
                       "no check was run, expected a sandbox to try the golden and the wrong answers in")
         return
-    from infranode_eval.team.check_rounds import rehearse
-    from infranode_eval.team.slots import Slots
-
     runs_of = runs_of or recorded_runs(scenario.folder, [row.id for row in scenario.rounds]) or (lambda round_id: "")
     with Slots().take() as slot:
         yield from rehearse(scenario, sandbox, slot, runs_of)

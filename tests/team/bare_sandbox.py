@@ -26,12 +26,6 @@ class BareSandbox:
     commands: list[str] = field(default_factory=list)
     mounts: list[Sequence[Any]] = field(default_factory=list)
 
-    def place(self, mounts: Sequence[Any], virtual: str) -> str:
-        if self.kind != "none":
-            return virtual
-        mount = max((m for m in mounts if virtual.startswith(m.virtual)), key=lambda m: len(m.virtual))
-        return str(mount.real) + virtual.removeprefix(mount.virtual)
-
     def missing(self, needs: Sequence[str]) -> tuple[str, ...]:
         return tuple(name for name in needs if not shutil.which(name))
 

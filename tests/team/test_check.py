@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infranode_eval.team.check import check_collection, check_scenario
+from infranode_eval.team.finding import Findings
 from infranode_eval.team.sandbox import open_sandbox
 from infranode_eval.team.scenario import read_scenario
 from lm_eval_task.errors import DataError
@@ -296,6 +298,44 @@ def test_faults_are_collected(tmp_path: Path) -> None:
     assert [line.split(": ")[1] for line in lines(folder)] == ["domain", "version", "[0].eval.timeout_s"]
 
 
+ODD = (None, True, -1, 1.5, "", "x", "../x", "/", [], ["x"], [[]], [1], {}, {"x": {}}, "${x}", "\n")
+JSON_FILES = ("manifest.json", "rounds.json", "golden/facts.json", "golden/r1.wrong1/why.json", "golden/lint.json",
+              "golden/play.json")
+
+
+def variants(value: Any) -> Iterator[Any]:
+    """The value with an odd one in the place of each of its parts, one at a time, or without the part."""
+    yield from ODD
+    keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    for key in keys:
+        rest = [item for place, item in enumerate(value) if place != key] if isinstance(value, list) else {
+            name: item for name, item in value.items() if name != key}
+        yield rest
+        for inner in variants(value[key]):
+            copy = value.copy()
+            copy[key] = inner
+            yield copy
+
+
+@pytest.mark.parametrize("file", JSON_FILES)
+def test_no_value_breaks_the_check_and_what_it_accepts_is_read(tmp_path: Path, file: str) -> None:
+    folder = write_probe(tmp_path)
+    picture = b"\x89PNG\r\n\x1a\n"
+    (folder / "workspace/akten/a.png").write_bytes(picture)
+    write_json(folder / "golden/facts.json", {hashlib.sha256(picture).hexdigest(): {"modality": "image", "text": "x"}})
+    write_json(folder / "golden/lint.json", {"r1": {"only_in_session": ["x"]}})
+    write_json(folder / "golden/play.json", [{"round": "r1", "answers": [{"calls": [{"name": "x", "arguments": {}}]}]}])
+    accepted = refused = 0
+    for value in list(variants(json.loads((folder / file).read_text("utf-8")))):
+        write_json(folder / file, value)
+        if check_scenario(folder).errors:
+            refused += 1
+        else:
+            assert read_scenario(folder).scenario_id == "probe_klein"
+            accepted += 1
+    assert accepted and refused
+
+
 WARNED: list[tuple[str, Break, str]] = [
     ("decoys missing", manifest(without("decoys")), f"{M}: decoys: is missing, expected a list"),
     ("covers missing", rounds(lambda r: r[0].pop("covers")), f"{R}: [0].covers: is missing, expected a list"),
@@ -318,7 +358,7 @@ def test_a_warning_counts_only_if_strict(tmp_path: Path, broken: Break, message:
         edit(folder / "golden/r1.wrong1/why.json", with_(**{"from": None}))
     found = check_scenario(folder, sandbox=BareSandbox())
     assert (found.errors, [str(warning) for warning in found.warnings]) == ((), [message])
-    assert (found.exit_code, check_scenario(folder, True, BareSandbox()).exit_code) == (0, 1)
+    assert (found.exit_code, Findings.of(found.warnings, strict=True).exit_code) == (0, 1)
 
 
 def test_without_a_sandbox_it_says_that_nothing_was_tried(tmp_path: Path) -> None:
