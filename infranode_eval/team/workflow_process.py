@@ -53,6 +53,10 @@ class Process:
         self._selector = selectors.DefaultSelector()
         self._selector.register(process.stdout, selectors.EVENT_READ)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def turn(self, message: Mapping[str, Any]) -> Turn:
         """Send a message and read its answer. Raise Crashed if there is none."""
         try:

@@ -43,8 +43,8 @@
   };
 
   const shown = (value) => {
-    if (typeof value === "string") return value;
     try {
+      if ((typeof value !== "object" && typeof value !== "function") || value === null) return asText(value);
       const json = stringify(value);
       return typeof json === "string" ? json : asText(value);
     } catch {
@@ -193,7 +193,7 @@
       if (second) reject(new Fault(parse(third)));
       else resolve(parse(third));
     } else if (op === "take") {
-      const lines = outbox;
+      const lines = slice(outbox, 0);     // one piece: Python cannot take a text that is still a rope of pieces
       outbox = "";
       return lines;
     }
