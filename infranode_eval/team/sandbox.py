@@ -146,8 +146,9 @@ class Bubblewrap:
             raise WorldNotReadyError("root runs no command without a slot's uid")
         reason = ""
         for attempt in range(_TRIES):        # an update, or another agent's command, may move a grant in between
-            if attempt:
-                time.sleep(0.1)
+            if cancel is not None and cancel.is_set():
+                return Outcome(None, "", stopped="cancelled")
+            time.sleep(0.1 * (attempt > 0))
             try:
                 seen = [(mount, number) for mount in _outermost(mounts) if (number := _number(mount))]
                 real = [mount for mount, _ in seen]
@@ -160,6 +161,8 @@ class Bubblewrap:
                 room = Room([mount.real for mount in real if mount.writable], child.pid)
                 return _outcome(process.collect(child, timeout_s, cap, cancel, room.overrun), mounts)
             process.collect(child, 0, 0)
+        if cancel is not None and cancel.is_set():
+            return Outcome(None, "", stopped="cancelled")
         raise WorldNotReadyError(f"bubblewrap could not be set up: {_line(_scrubbed(reason, mounts))}")
 
     def missing(self, needs: Sequence[str]) -> tuple[str, ...]:
