@@ -3,7 +3,7 @@
 How a scenario is written (scenarios/recht_satzung.py is the example):
 
 1. `scenarios/<id>.py` has one function `draft() -> Draft` (draft.py), which draws its facts from a `random.Random` with
-   a seed of text and writes them into German texts. Nothing else is public; the command finds it by the module's name.
+   a seed of text and writes them into German texts, the long ones in `texts/<id>.py`. The command finds it by its name.
 2. A text is a `str`, a picture `Asset("image", what a perceiver says, a function that gives the bytes of the PNG)`, a
    sound `Asset("audio", …, a function that gives the bytes of the WAV)`. picture.py draws (sheet, bars, curve) and
    sound.py speaks. What a perceiver says holds every fact in digits, as a model would report it: managers parse it.

@@ -27,8 +27,8 @@ SHIPPED = DATA / "team"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    chosen = _arguments(arguments)
     try:
+        chosen = _arguments(arguments)
         found = [draft_of(name) for name in chosen.ids or scenario_ids()]
         if chosen.check:
             return max([_compared(draft, chosen.out / draft.scenario_id) for draft in found], default=0)

@@ -36,6 +36,7 @@ def files(draft: Draft, taken: Mapping[str, bytes] | None = None) -> dict[str, b
     found |= dict(_golden(draft))
     found["golden/facts.json"] = _json({hashlib.sha256(made[path]).hexdigest(): {"modality": a.modality, "text": a.text}
                                         for path, a in draft.assets.items()})
+    found["golden/runs.jsonl"] = "".join(json.dumps(event) + "\n" for event in _runs(draft)).encode()
     found["golden/lint.json"] = _json({r.id: {"only_in_session": list(r.only_in_session)}
                                        for r in draft.rounds if r.only_in_session})
     return dict(sorted(found.items()))
@@ -146,6 +147,15 @@ def _answer(folder: str, round_id: str, answer: Mapping[str, Any], more: Mapping
     yield f"{folder}/{answer_path(round_id)}", _json(answer)
     for path, text in more.items():
         yield f"{folder}/{path}", text.encode()
+
+
+def _runs(draft: Draft) -> Iterator[dict[str, str]]:
+    """The least run log with which the checks of C6 pass, for who tries golden answers without a golden run."""
+    for r in draft.rounds:
+        for event in ("start", "end") if r.overlap else ():
+            for number in range(1, r.overlap + 1):
+                yield {"event": event, "run": f"w1.{number}", "subagent": f"lauf{number}", "session": f"w1.{number}",
+                       "round": r.id}
 
 
 def _why(wrong: Wrong) -> dict[str, Any]:

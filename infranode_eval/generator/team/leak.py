@@ -45,9 +45,9 @@ def leaks(files: Mapping[str, bytes], secrets: Sequence[Secret]) -> list[Leak]:
     """
     found = []
     for path, content in sorted(files.items()):
-        for text in (_words(path), *map(_plain, _texts(path, content))):
+        for text in (_words(path), *_texts(path, content)):
             for secret in secrets:
-                told = _told(text, secret)
+                told = told_in(text, secret)
                 if told is not None:
                     found.append(Leak(path, secret.name, told))
     return list(dict.fromkeys(found))
@@ -68,8 +68,9 @@ def pattern(value: int | date | str) -> re.Pattern[str]:
     return re.compile(r"(?<!\w)(?<!\d[.,])(?:" + "|".join(map(re.escape, told)) + r")(?!\w)(?![.,]\d)")
 
 
-def _told(text: str, secret: Secret) -> str | None:
-    """The spellings found, or None."""
+def told_in(text: str, secret: Secret) -> str | None:
+    """The spellings with which a text tells a secret, or None."""
+    text = _plain(text)
     first, *others = ([m.span() for m in pattern(part).finditer(text)] for part in secret.parts)
     for span in first:
         near = [next((s for s in spans if s != span and abs(s[0] - span[0]) <= _STRETCH), None) for spans in others]
@@ -100,4 +101,4 @@ def _plain(text: str) -> str:
 
 def _words(path: str) -> str:
     """A name as a text: the parts between its marks are words."""
-    return _plain(re.sub(r"[_/]", " ", path))
+    return re.sub(r"[_/]", " ", path)

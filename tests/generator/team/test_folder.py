@@ -27,9 +27,9 @@ DRAFT = Draft("klein", "Klein", "law", ("ausgabe",), ("bilder", "archiv"), ("arc
 def test_what_is_written() -> None:
     assert sorted(folder.files(DRAFT)) == [
         "checks/check.py", "checks/expected.json", "golden/facts.json", "golden/lint.json",
-        "golden/r1.wrong1/ausgabe/r1.json", "golden/r1.wrong1/why.json", "golden/r1/ausgabe/r1.json", "manifest.json",
-        "rounds.json", "updates/u1/archiv/alt.txt", "workspace/archiv/alt.txt", "workspace/ausgabe/x.txt",
-        "workspace/bilder/a.png"]
+        "golden/r1.wrong1/ausgabe/r1.json", "golden/r1.wrong1/why.json", "golden/r1/ausgabe/r1.json",
+        "golden/runs.jsonl", "manifest.json", "rounds.json", "updates/u1/archiv/alt.txt", "workspace/archiv/alt.txt",
+        "workspace/ausgabe/x.txt", "workspace/bilder/a.png"]
 
 
 def test_facts_hang_on_the_hash_of_the_asset() -> None:
