@@ -21,7 +21,8 @@ from infranode_eval.team.files import edit, glob_, read, write
 from infranode_eval.team.workspace import Forbidden, Scope, ToolError, Workspace, reachable
 
 TREES, CALLS = 60, 50
-FOLDERS = ("akten", "akten-alt", "akten/tief", "aufgaben", "ausgabe", "ausgabe/grüße", "bilder", "archiv", "archiv/akten")
+FOLDERS = ("akten", "akten-alt", "akten/tief", "aufgaben", "ausgabe", "ausgabe/grüße", "bilder", "archiv",
+           "archiv/akten")
 NAMES = ("satzung.txt", "größe.txt", "bild.png", "x", "..x", "-rf", "a b", "ak*en", "[1].txt")
 PNG = b"\x89PNG\r\n\x1a\n\0"
 TARGETS = ("/etc/passwd", "/arbeit/akten/satzung.txt", "..", "../..", "../../draussen", "../akten", "../archiv/x", ".",
@@ -117,7 +118,7 @@ class Tree:
         arguments = {
             "Read": {"file_path": self.path(), "offset": self.random.choice((None, 1, 2)), "limit": None},
             "Write": {"file_path": self.path(), "content": text},
-            "Edit": {"file_path": self.path(), "old_string": text, "new_string": "neu", "replace_all": True},
+            "Edit": {"file_path": self.path(), "old_string": text[:2], "new_string": "neu", "replace_all": True},
             "Glob": {"pattern": self.random.choice(("**", "*", "**/*.txt", "../**", "{akten,archiv}/*", "[a-z]*/**",
                                                     self.path(), self.path()[1:])), "path": self.path()}}[name]
         if name == "Glob" and self.random.random() < 0.5:
@@ -140,7 +141,7 @@ def play(base, seed, outcomes):
         if tree.random.random() < 0.25:
             tree.bash()
         name, arguments = tree.call()
-        if known and name != "Glob" and isinstance(arguments, dict) and tree.random.random() < 0.4:
+        if known and name != "Glob" and isinstance(arguments, dict) and tree.random.random() < 0.5:
             arguments["file_path"] = tree.random.choice(known)
         at = f"tree {seed}, call {number}: {name} {str(arguments)[:300]!r}"
         started = time.perf_counter()
@@ -181,7 +182,7 @@ def test_nothing_outside_of_the_scope_is_read_or_written(tmp_path):
     assert sum(outcomes.values()) == TREES * CALLS
     for name in TOOLS:
         for outcome in ("works", "refused", "error"):
-            assert outcomes[name, outcome] >= 20, f"too few calls that end so: {name}, {outcome}: {outcomes}"
+            assert outcomes[name, outcome] >= 30, f"too few calls that end so: {name}, {outcome}: {outcomes}"
 
 
 @pytest.mark.parametrize("tool", TOOLS.values())
