@@ -48,13 +48,29 @@ def read(name: str) -> dict:
 
 @pytest.mark.parametrize(("program", "told"), [
     ("oracle", "oracle 506 of 506 routes"), ("constant", "constant 46"), ("tfidf_char", "characters 20.2 %"),
-    ("tfidf_word", "words 13.6 %"), ("bm25", "BM25 13.8 %")])
+    ("tfidf_word", "words 13.6 %"), ("bm25", "BM25 13.8 %"), ("embeddings", "embeddings 16.6 %")])
 def test_what_programs_reach_is_that_of_the_results(program: str, told: str) -> None:
     rows = read(program)["rows"]
     right = sum(row["route_ok"] for row in rows)
     share = float(told.split()[-2]) if told.endswith("%") else None
     assert " ".join(told.split()) in " ".join(TEXT.split())
     assert (round(100 * right / len(rows), 1) == share) if share else f" {right}" in told
+
+
+def test_the_embeddings_are_told_as_they_were() -> None:
+    result, told = read("embeddings"), " ".join(TEXT.partition("By embeddings")[2].split())
+    rows, model = result["rows"], result["settings"]["embedding"]
+    shares = {None: "over all", "neighbour_hard": "on nachbar-hart", "neighbour_free": "on nachbar-frei"}
+    for bucket, word in shares.items():
+        inside = [row["route_ok"] for row in rows if bucket in (None, row["bucket"])]
+        assert f"{100 * sum(inside) / len(inside):.1f} % {word} ({sum(inside)} of {len(inside)})" in told
+    assert model["model"] in told and len(model["sha256"]) == 64
+    fahrplan = sum(row["declared"] == "oepnv_fahrplan" for row in rows)
+    assert f"oepnv_fahrplan for {fahrplan} of the {len(rows)} questions" in told
+    own = [row["route_ok"] for row in rows if row["database"] == "oepnv_betrieb"]
+    assert not any(own) and f"oepnv_betrieb for none of its own {len(own)}" in told
+    words = sum(row["route_ok"] for row in read("tfidf_char")["rows"])
+    assert sum(row["route_ok"] for row in rows) < words and "below TF-IDF of characters" in told
 
 
 def test_the_small_model_is_told_as_it_was() -> None:

@@ -158,6 +158,7 @@ THIRD_PARTY = {
     "matplotlib": (("infranode_eval.reports.plots",), "draws pictures"),
     "sklearn": (("infranode_eval.db_routing.hardness", "infranode_eval.db_routing.candidates"),
                 "finds neighbours of questions and clusters of databases when a panel is built"),
+    "sentence_transformers": (("infranode_eval.db_routing.embeddings",), "embeds questions and paragraphs"),
     "inspect_ai": (("infranode_eval.data.exports", "infranode_eval.inspect_bridge", "infranode_eval.inspection",
                     "infranode_eval.reports.inspect_logs"), "runs tasks with its models, shows what was said"),
     "anyio": (("infranode_eval.inspect_bridge", "infranode_eval.inspection"), "comes with inspect_ai, runs threads"),
@@ -189,10 +190,10 @@ def reachable(start: str) -> set[str]:
     return seen
 
 
-# What a run needs packages for only where the user asks for it: counted tokens, the API over the network, and the
-# neighbours of questions that a user's own folder holds.
+# What a run needs packages for only where the user asks for it: counted tokens, the API over the network, the
+# neighbours of questions that a user's own folder holds, and a router by sentence embeddings.
 ON_DEMAND = ("infranode_eval.tokens", "infranode_eval.infranode", "infranode_eval.chain.worlds",
-             "infranode_eval.db_routing.hardness")
+             "infranode_eval.db_routing.hardness", "infranode_eval.db_routing.embeddings")
 
 
 @pytest.mark.parametrize("command", [c for c in ("run_eval", "selftest") if c in MODULES])

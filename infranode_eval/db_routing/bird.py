@@ -5,7 +5,6 @@ Source: specification, db_routing, 4 and requirements 8 to 11, 14 and 36.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import random
 import re
@@ -18,8 +17,9 @@ from typing import Any
 from infranode_eval.db_routing.bird_files import LAYOUT, Asked, Folder, Found, read_folder, text_in
 from infranode_eval.db_routing.bird_hardness import CHAR, Graded, graded
 from infranode_eval.db_routing.buckets import UNGRADED, neighbour_bucket
+from infranode_eval.db_routing.embeddings import DEFAULT
 from infranode_eval.db_routing.folding import phrase
-from infranode_eval.db_routing.panel import Database, Panel, panel_sha256, text_sha256
+from infranode_eval.db_routing.panel import Database, Panel, file_sha256, panel_sha256, text_sha256
 from infranode_eval.db_routing.questions import TOOL
 from infranode_eval.db_routing.statement import is_ordered
 from infranode_eval.db_routing.tools import alias_of
@@ -30,20 +30,20 @@ SEED = 20261201
 LEAST, MOST = 2, 40         # databases of a panel
 PARAGRAPHS = "expected an object: name of a database → its paragraph"
 _SPELLED = re.compile(r"_|[a-z][A-Z]")      # a name that only a schema spells so
-_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Bird:
     """Where a panel comes from. descriptions: file of paragraphs; signal: one of bird_hardness.SIGNALS.
 
-    beside: the folder of the results, which keeps what was counted.
+    beside: the folder of the results, which keeps what was counted. embedding: the model of the signal by embeddings.
     """
 
     folder: Path
     descriptions: Path
     signal: str = CHAR
     beside: Path = Path("results")
+    embedding: str = DEFAULT
 
     @property
     def stem(self) -> str:
@@ -96,7 +96,7 @@ def bird_panel(bird: Bird) -> BirdPanel:
     folder = read_folder(bird.folder, paragraphs)
     shown = {name: paragraphs[name] for name in sorted(folder.databases)}
     _check(shown, folder, bird)
-    hard = graded(folder.questions, bird.signal, bird.beside)
+    hard = graded(folder.questions, bird.signal, bird.beside, bird.embedding)
     return BirdPanel(_panel(folder, shown, hard), tuple(sorted(folder.known - shown.keys())),
                      tuple(sorted(paragraphs.keys() - folder.known)), dict(_allowed(shown, folder)),
                      dict(_named(shown, folder)), hard.missing)
@@ -198,12 +198,3 @@ def _row(asked: Asked, hard: Graded) -> dict[str, Any]:
             "concepts": [], "why_not": {}, "decoys": [],
             "hardness": {"foreign": foreign, "neighbours": neighbours, "votes": None, "bucket": bucket},
             "paraphrase": None, "verified": {"level": "published"}}
-
-
-def file_sha256(path: Path) -> str:
-    """Over the bytes of a file: its rows are too many to be read for each run."""
-    found = hashlib.sha256()
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            found.update(chunk)
-    return found.hexdigest()

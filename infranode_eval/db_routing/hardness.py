@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,12 +57,23 @@ class Verdict:
         return self.foreign >= THRESHOLD
 
 
+# Texts → for each its cosines with all of them in their order, and name and version of what made the vectors.
+Cosines = Callable[[Sequence[Text]], tuple[Iterable[Sequence[float]], str]]
+
+
+def characters(texts: Sequence[Text]) -> tuple[Iterable[Sequence[float]], str]:
+    """The signal of the embedded panel. Raise UsageError without scikit-learn."""
+    vectors, library = _vectors([" ".join(text.words) for text in texts])
+    return (vectors @ vectors.T).toarray(), library
+
+
 class Pool:
     """The texts with their neighbours, nearest first. library: name and version of what made the vectors."""
 
-    def __init__(self, texts: Sequence[Text]) -> None:
+    def __init__(self, texts: Sequence[Text], cosines: Cosines = characters) -> None:
         self.texts = tuple(texts)
-        self._near, self.library = _nearest(self.texts)
+        rows, self.library = cosines(self.texts)
+        self._near = _nearest(self.texts, rows)
 
     def near(self, place: int, floor: float) -> list[Neighbour]:
         """The at most twenty most alike others above the floor."""
@@ -117,16 +128,15 @@ class Pool:
         return max(votes, key=lambda name: (counts[name], votes[name])) if votes else None
 
 
-def _nearest(texts: Sequence[Text]) -> tuple[list[list[Neighbour]], str]:
+def _nearest(texts: Sequence[Text], rows: Iterable[Sequence[float]]) -> list[list[Neighbour]]:
     """For each text the twenty nearest others with a cosine above 0, nearest first; never itself."""
-    vectors, library = _vectors([" ".join(text.words) for text in texts])
     ties = [text.tie for text in texts]
     found = []
-    for place, row in enumerate((vectors @ vectors.T).toarray()):
+    for place, row in enumerate(rows):
         near = [Neighbour(other, round(float(cosine), 9)) for other, cosine in enumerate(row)
                 if other != place and cosine > 0]
         found.append(sorted(near, key=lambda n: (-n.cosine, ties[n.place]))[:NEIGHBOURS])
-    return found, library
+    return found
 
 
 def _vectors(texts: Sequence[str]) -> tuple[Any, str]:

@@ -27,6 +27,7 @@ from lm_eval_task.records import fingerprint
 
 FOLDER = DATA / "db_routing"
 MANIFEST, QUESTIONS, REGISTER, DESCRIPTIONS = "manifest.json", "questions.jsonl", "register.json", "descriptions.json"
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,15 @@ def _check(found: str, expected: str, path: Path) -> None:
 
 def text_sha256(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def file_sha256(path: Path) -> str:
+    """Over the bytes of a file, which may be too many to be read at once."""
+    found = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            found.update(chunk)
+    return found.hexdigest()
 
 
 def panel_sha256(manifest: Mapping[str, Any]) -> str:

@@ -9,9 +9,10 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from infranode_eval.db_routing.lexical import ROUTERS, best
+from infranode_eval.db_routing.embeddings import DEFAULT, EMBEDDINGS, Embedder, SentenceModel, router_by
+from infranode_eval.db_routing.lexical import ROUTERS, Router, best
 from infranode_eval.db_routing.loop import MOST_CALLS
 from infranode_eval.db_routing.naive import drawn
 from infranode_eval.db_routing.naive import majority as largest
@@ -58,6 +59,15 @@ class Situation:
 
 Move = Sequence[Call] | str
 Policy = Callable[[Situation], Move]
+LIKENESS = "baseline: the paragraph most like the question by {}, without a call"
+
+
+class Program(NamedTuple):
+    """setup: what a result says of it. settings: what it hangs on besides, recorded with those of the run."""
+
+    policy: Policy
+    setup: str
+    settings: Mapping[str, Any] = {}
 
 
 def answer(label: str, sql: str | None = None) -> str:
@@ -129,25 +139,25 @@ def majority(at: Situation) -> Move:
     return answer(at.label_of(name) or min(at.labels)) if at.last else DONE
 
 
-def lexical(router: str, at: Situation) -> Move:
+def routed(router: Router, at: Situation) -> Move:
     """The label whose paragraph looks most like the question; labels stand for themselves where no text is shown."""
     if not at.last:
         return DONE
     texts = {label: paragraph or label for label, paragraph in at.catalogue.items()}
-    return answer(best(ROUTERS[router](texts)(at.question), at.task.panel.seed, at.task.task_id))
+    return answer(best(router(texts)(at.question), at.task.panel.seed, at.task.task_id))
 
 
-POLICIES: Mapping[str, tuple[Policy, str]] = {
-    "oracle": (oracle, "oracle: the right schema, gold, and its declaration; proves the plumbing only"),
-    "first_probe": (first_probe, "baseline: probes the first database that is offered, and declares it"),
-    "switcher": (switcher, "oracle: probes a wrong database, then the right one"),
-    "narrator": (narrator, "baseline: names the right database in prose, calls and declares nothing"),
-    "never_stops": (never_stops, "baseline: probes until no call is allowed, and declares the last one"),
-    "parallel_prober": (parallel_prober, "oracle: twelve calls in one message, then the right declaration"),
-    "constant": (constant, "baseline: always the first alias by name, without a call"),
-    "chance": (chance, "baseline: a drawn database, without a call; the numbers are the analytic ones"),
-    "majority": (majority, "baseline: always the database with most questions, without a call"),
-    **{name: (partial(lexical, name), f"baseline: the paragraph most like the question by {what}, without a call")
+POLICIES: Mapping[str, Program] = {
+    "oracle": Program(oracle, "oracle: the right schema, gold, and its declaration; proves the plumbing only"),
+    "first_probe": Program(first_probe, "baseline: probes the first database that is offered, and declares it"),
+    "switcher": Program(switcher, "oracle: probes a wrong database, then the right one"),
+    "narrator": Program(narrator, "baseline: names the right database in prose, calls and declares nothing"),
+    "never_stops": Program(never_stops, "baseline: probes until no call is allowed, and declares the last one"),
+    "parallel_prober": Program(parallel_prober, "oracle: twelve calls in one message, then the right declaration"),
+    "constant": Program(constant, "baseline: always the first alias by name, without a call"),
+    "chance": Program(chance, "baseline: a drawn database, without a call; the numbers are the analytic ones"),
+    "majority": Program(majority, "baseline: always the database with most questions, without a call"),
+    **{name: Program(partial(routed, ROUTERS[name]), LIKENESS.format(what))
        for name, what in (("tfidf_char", "TF-IDF of characters"), ("tfidf_word", "TF-IDF of words"),
                           ("bm25", "BM25"))},
 }
@@ -158,18 +168,18 @@ class Player:
 
     deterministic = True
 
-    def __init__(self, name: str, task: RoutingTask | None = None) -> None:
-        self._name, self._task = name, task
-        self.setup = POLICIES[name][1]
+    def __init__(self, name: str, task: RoutingTask | None = None, program: Program | None = None) -> None:
+        self._name, self._task, self._program = name, task, program or POLICIES[name]
+        self.setup, self.settings = self._program.setup, self._program.settings
 
     def for_task(self, task: RoutingTask) -> Player:
-        return Player(self._name, task)
+        return Player(self._name, task, self._program)
 
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         if self._task is None:
             raise UsageError("a program of the suite db_routing answers tasks, not questions")
         situation = _situation(self._task, messages)
-        found = written(POLICIES[self._name][0](situation), native=tools is not None)
+        found = written(self._program.policy(situation), native=tools is not None)
         return Answer(_marked(found.message, len(situation.catalogue)), found.finish_reason) \
             if self._name == "chance" and situation.last else found
 
@@ -194,4 +204,13 @@ def open_policy(name: str, options: ProviderOptions) -> Player:
     return Player(name)
 
 
-PROGRAMS: Mapping[str, Callable[[ProviderOptions], Player]] = {name: partial(open_policy, name) for name in POLICIES}
+def open_embeddings(options: ProviderOptions, opened: Callable[[str], Embedder] = SentenceModel) -> Player:
+    """The router by sentence embeddings. Raise UsageError where the library or the model is missing."""
+    embedder = opened(options.own.get("embedding_model", DEFAULT))
+    setup = LIKENESS.format(f"embeddings of {embedder.told['model']}")
+    return Player(EMBEDDINGS, program=Program(partial(routed, router_by(embedder)), setup,
+                                              {"embedding": embedder.told}))
+
+
+PROGRAMS: Mapping[str, Callable[[ProviderOptions], Player]] = {
+    **{name: partial(open_policy, name) for name in POLICIES}, EMBEDDINGS: open_embeddings}

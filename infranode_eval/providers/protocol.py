@@ -106,6 +106,13 @@ class TaskReader(Protocol):
 
 
 @runtime_checkable
+class Recorded(Protocol):
+    """A program that hangs on more than its name: its `settings` are recorded with those of the run."""
+
+    settings: Mapping[str, Any]
+
+
+@runtime_checkable
 class Noting(Protocol):
     """A provider that keeps what a play reads elsewhere, so that a resumed play reads the same."""
 
@@ -155,7 +162,7 @@ class ProviderOptions:
     tool_choice: "auto", "required" or "none", in native mode. parallel: False asks for one call at most where the API
     has a switch for it, None leaves the switch out. environ: the proxy variables of the environment. cache: where
     requests with tools carry markers, PREFIX behind tools and system, MOVING there and at the last message; what has
-    no tools is not asked again, so it carries none.
+    no tools is not asked again, so it carries none. own: flags that only the suite takes, for its programs.
     """
 
     model: str
@@ -169,3 +176,4 @@ class ProviderOptions:
     parallel: bool | None = False
     environ: Mapping[str, str] = field(default_factory=dict)
     cache: str = OFF
+    own: Mapping[str, Any] = field(default_factory=dict)

@@ -16,6 +16,7 @@ from infranode_eval.db_routing.bird import Bird, bird_panel
 from infranode_eval.db_routing.bird_hardness import CHAR
 from infranode_eval.db_routing.buckets import BUCKETS
 from infranode_eval.db_routing.course import answers_of, notes_of
+from infranode_eval.db_routing.embeddings import DEFAULT
 from infranode_eval.db_routing.jury import VOTES, jury_of
 from infranode_eval.db_routing.loop import Play
 from infranode_eval.db_routing.metrics import metrics_of
@@ -54,7 +55,7 @@ REPLAYS = IN_ORDER
 PLAYS_AT_ONCE = MANY
 TRANSCRIPTS_BESIDE = True
 TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = True
-OWN_FLAGS = ("condition", "bird", "descriptions", "signal", "cache")
+OWN_FLAGS = ("condition", "bird", "descriptions", "signal", "embedding_model", "cache")
 failure = failure_of
 __all__ = ["PROGRAMS", "SETS", "answers_of", "failure", "notes_of"]
 
@@ -76,7 +77,8 @@ def source(path: Path | None, own: Mapping[str, Any], folder: Path) -> Path | Bi
         raise UsageError("--bird DIR needs --descriptions FILE, a JSON object: database to its paragraph")
     if path is not None:
         raise UsageError("--bird and --tasks both say what is asked: leave one out")
-    return Bird(own["bird"], own["descriptions"], own.get("signal") or CHAR, folder)
+    return Bird(own["bird"], own["descriptions"], own.get("signal") or CHAR, folder,
+                own.get("embedding_model", DEFAULT))
 
 
 def read_tools(path: str | Path | Bird | None) -> Toolset:

@@ -72,7 +72,11 @@ def played(task: RoutingTask, script: Iterable[Line] | Callable[[Messages], Line
 
 
 def by_policy(task: RoutingTask, name: str, mode: str = "native", condition: str | None = None) -> Played:
-    return _played(task, Player(name, task), mode, condition, False)
+    return by_player(task, Player(name), mode, condition)
+
+
+def by_player(task: RoutingTask, player: Player, mode: str = "native", condition: str | None = None) -> Played:
+    return _played(task, player.for_task(task), mode, condition, False)
 
 
 def _played(task: RoutingTask, provider: Provider, mode: str, condition: str | None, need: bool) -> Played:

@@ -216,6 +216,8 @@ def test_a_changed_folder_is_another_run(bird: Bird, capsys: pytest.CaptureFixtu
 @pytest.mark.parametrize(("more", "told"), [
     (["--bird", "folder"], "needs --descriptions"), (["--descriptions", "d.json"], "--descriptions goes with --bird"),
     (["--signal", "char"], "--signal goes with --bird"),
+    (["--embedding-model", "x"], "goes with --model embeddings or --signal embeddings"),
+    (["--suite", "single", "--model", "embeddings", "--embedding-model", "x"], "takes no --embedding-model"),
     (["--bird", "folder", "--descriptions", "d.json", "--tasks", "panel"], "leave one out"),
     (["--suite", "single", "--bird", "folder"], "takes no --bird")])
 def test_flags_that_do_not_fit_together(more: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:

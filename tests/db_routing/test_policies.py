@@ -7,14 +7,17 @@ from typing import Any
 
 import pytest
 
+from infranode_eval.db_routing.embeddings import DEFAULT
 from infranode_eval.db_routing.naive import drawn
-from infranode_eval.db_routing.policies import POLICIES, PROGRAMS, Player
+from infranode_eval.db_routing.policies import POLICIES, PROGRAMS, Player, open_embeddings
 from infranode_eval.db_routing.scoring import EXTRAS
 from infranode_eval.db_routing.tasks import RoutingTask
-from infranode_eval.providers.protocol import Sampling
+from infranode_eval.db_routing.tools import toolset
+from infranode_eval.providers.protocol import ProviderOptions, Sampling
 from infranode_eval.suites import db_routing
 from lm_eval_task.errors import UsageError
-from tests.db_routing.plays import by_policy
+from tests.db_routing.plays import by_player, by_policy
+from tests.db_routing.topics import Topics
 
 # Of the question hafen-003, asked with the order db_02 (laden), db_01 (werkstatt), db_03 (hafen, which is right).
 GOLD = "SELECT schiff_name FROM schiff_stamm WHERE schiff_laenge > 50"
@@ -58,7 +61,7 @@ def test_every_counter_of_a_policy(tasks: Mapping[str, RoutingTask], name: str, 
 
 
 def test_the_table_names_every_policy() -> None:
-    assert set(COUNTERS) | {"chance"} == set(POLICIES) == set(PROGRAMS)
+    assert set(COUNTERS) | {"chance"} == set(POLICIES) == set(PROGRAMS) - {"embeddings"}
 
 
 @pytest.mark.parametrize("mode", ["native", "prompt"])
@@ -67,6 +70,34 @@ def test_the_oracle_is_right_everywhere(tasks: Mapping[str, RoutingTask], mode: 
     found = db_routing.aggregate(scores)
     assert [found[name] for name in ("route_ok", "ability", "sql_set", "sql_strict", "parsed")] == [1.0] * 5
     assert {score.outcome for _, score in scores} == {"ok"}
+
+
+ARMS = ("anonymised", "names", "catalogue", "permuted", "distractors", "paraphrase")
+
+
+def by_embeddings(name: str | None = None) -> Player:
+    own = {} if name is None else {"embedding_model": name}
+    return open_embeddings(ProviderOptions("embeddings", toolset(["db_01", "db_02", "db_03"]), own=own), Topics)
+
+
+@pytest.mark.parametrize("mode", ["native", "prompt"])
+def test_the_router_by_embeddings_plays_as_those_by_words(tasks: Mapping[str, RoutingTask], mode: str) -> None:
+    found = by_player(tasks["hafen-003"], by_embeddings(), mode)
+    assert {key: found.row[key] for key in EXTRAS} == {**SAME, **COUNTERS["tfidf_char"]}
+    assert all(by_player(task, by_embeddings(), mode).row["route_ok"] for task in tasks.values())
+
+
+@pytest.mark.parametrize("condition", ARMS)
+def test_the_router_by_embeddings_plays_in_every_arm(tasks: Mapping[str, RoutingTask], condition: str) -> None:
+    found = by_player(tasks["laden-001"], by_embeddings(), condition=condition)
+    assert (found.row["procedure"], found.row["api_calls"]) == ("single_shot", 1) and found.row["declared"]
+
+
+@pytest.mark.parametrize(("name", "model"), [(None, DEFAULT), ("organisation/other", "organisation/other")])
+def test_the_router_by_embeddings_tells_its_model(name: str | None, model: str) -> None:
+    player = by_embeddings(name)
+    assert player.settings == {"embedding": {"model": model, "sha256": None, "library": "made up 1.0"}}
+    assert model in player.setup and not Player("bm25").settings
 
 
 def test_chance_is_reckoned_and_not_drawn(tasks: Mapping[str, RoutingTask]) -> None:
@@ -92,7 +123,7 @@ def test_a_program_answers_tasks_only() -> None:
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("condition", ["anonymised", "names", "catalogue", "permuted", "distractors", "paraphrase"])
+@pytest.mark.parametrize("condition", ARMS)
 def test_every_policy_plays_in_every_arm(tasks: Mapping[str, RoutingTask], name: str, condition: str) -> None:
     found = by_policy(tasks["laden-001"], name, condition=condition)
     assert (found.row["procedure"], found.row["api_calls"], found.row["tool_turns"]) == ("single_shot", 1, 0)
