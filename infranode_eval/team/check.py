@@ -20,7 +20,7 @@ from infranode_eval.team.slots import Slots
 from lm_eval_task.errors import DataError
 
 RunsOf = Callable[[str], str]       # round id → the run log that its check may read, JSON lines
-_OWN_FILES = ("facts.json", "lint.json", "play.json", "runs.jsonl")
+_OWN_FILES = ("facts.json", "lint.json", "play.json", "runs.jsonl", "tools.json")
 
 
 def check_collection(folder: str | Path, strict: bool = False, sandbox: Sandbox | None = None) -> Findings:

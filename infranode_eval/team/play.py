@@ -115,14 +115,16 @@ class Play:
                 if workspace.apply(changes, scenario.folder) and "update_collision" not in self._labels:
                     self._labels.append("update_collision")
             question = question_of(scenario, number, passed, changes, begin if number == 0 else None)
+            first = len(dialogue.said)
             reason = manager.play(question)
             if reason == TOKEN_LIMIT:
-                self._rounds += [_unchecked(one, TOKEN_LIMIT) for one in scenario.rounds[number:]]
+                self._rounds += [_unchecked(one, TOKEN_LIMIT, None if place else first)
+                                 for place, one in enumerate(scenario.rounds[number:])]
                 break
             with workspace.lock:
                 decision = decide(scenario, round_.check, workspace.real, self._runlog.lines(), site)
             passed = decision.passed
-            self._rounds.append({"id": round_.id, "reason": reason, "exit": decision.exit_code,
+            self._rounds.append({"id": round_.id, "first": first, "reason": reason, "exit": decision.exit_code,
                                  "timed_out": decision.timed_out, "stdout": decision.stdout[:_KEPT]})
         return self._course(manager, dialogue, staff, scripts)
 
@@ -160,8 +162,9 @@ class Play:
         return Course(tuple(dialogue.said), tuple(manager.replies), told)
 
 
-def _unchecked(round_: Round, reason: str) -> dict[str, Any]:
-    return {"id": round_.id, "reason": reason, "exit": None, "timed_out": False, "stdout": ""}
+def _unchecked(round_: Round, reason: str, first: int | None) -> dict[str, Any]:
+    """first: the place of its question among the manager's messages; None where it was never put."""
+    return {"id": round_.id, "first": first, "reason": reason, "exit": None, "timed_out": False, "stdout": ""}
 
 
 class _Unknown(Exception):

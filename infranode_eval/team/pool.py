@@ -191,8 +191,8 @@ def check_perceives(role: Role, provider: Provider) -> None:
     """Raise UsageError where an API takes no attachments of a declared modality."""
     perceives = getattr(provider, "perceives", frozenset(MEDIA))
     if blind := [name for name in role.modalities if name not in perceives]:
-        raise UsageError(f"role {role.key}: the API {role.backend} takes no {blind[0]}; declare what it takes, or choose "
-                         "another provider")
+        raise UsageError(f"role {role.key}: the API {role.backend} takes no {blind[0]}; declare what it takes, or "
+                         "choose another provider")
 
 
 def hire(voice: Provider, role: Mapping[str, Any], sampling: Sampling) -> Hire:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -35,4 +35,9 @@ class RunLog:
     def lines(self) -> str:
         """As a round's check reads it: JSON lines."""
         with self._lock:
-            return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self.events)
+            return lines_of(self.events)
+
+
+def lines_of(events: Iterable[Mapping[str, Any]]) -> str:
+    """Events as JSON lines."""
+    return "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in events)

@@ -26,7 +26,8 @@ def team_summary(result: Mapping[str, Any]) -> Iterator[str]:
     yield (f"verweigerte Zugriffe: Leitung {metrics['maf']}, Unteragenten {metrics['saft']}; "
            f"{metrics['subagents']} Unteragenten")
     if failed := [row for row in rows if row["outcome"] in FAILURES]:
-        yield f"Ausfälle: {len(failed)} ({', '.join(row['task_id'] for row in failed)}), oben als nicht bestanden gezählt"
+        names = ', '.join(row['task_id'] for row in failed)
+        yield f"Ausfälle: {len(failed)} ({names}), oben als nicht bestanden gezählt"
     yield ""
     yield from _table([_HEAD, *map(_cells, rows)])
     for row in rows:
