@@ -53,8 +53,11 @@ class Scripts:
         with self._lock:
             self._told[job.id] = told
         desk = _Desk(job, self._staff, self._jobs, self._ledger, self._runlog)
-        finished = run_script(script.text, script.args, desk, self._limits, job.cancelled, self._in_order,
-                              self._paused_s)
+        try:
+            finished = run_script(script.text, script.args, desk, self._limits, job.cancelled, self._in_order,
+                                  self._paused_s)
+        finally:
+            desk.over.set()
         told |= {"log": list(finished.log), "result": finished.text}
         return finished.text, finished.error
 
@@ -64,10 +67,11 @@ class Scripts:
 
 
 class _Desk:
-    """What one script may ask of the host."""
+    """What one script may ask of the host. over: the script has ended, and needs no run any more."""
 
     def __init__(self, job: Job, staff: Staff, jobs: Jobs, ledger: Ledger, runlog: RunLog) -> None:
         self._job, self._staff, self._jobs, self._ledger, self._runlog = job, staff, jobs, ledger, runlog
+        self.over = threading.Event()
 
     def start(self, call: AgentCall, done: Callable[[int, str, bool], None]) -> None:
         try:
@@ -75,7 +79,7 @@ class _Desk:
         except ToolError as error:
             done(call.number, str(error), True)
             return
-        self._jobs.thread(lambda: done(call.number, *self._staff.work(run, self._job.cancelled)))
+        self._jobs.thread(lambda: done(call.number, *self._staff.work(run, self.over)))
 
     def define(self, spec: Mapping[str, Any]) -> str:
         return self._staff.create(spec)
