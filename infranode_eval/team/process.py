@@ -10,12 +10,13 @@ import codecs
 import contextlib
 import os
 import queue
+import select
 import selectors
 import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -184,6 +185,41 @@ def kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
+
+
+@contextlib.contextmanager
+def whole(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """At the end of the block, nothing of the process space that the child has opened is left.
+
+    A sandbox reports its command's end while what the command left behind still runs. The first process of a process
+    space ends after all others in it; where the system cannot watch it (Linux before 5.3), this waits for nothing.
+    """
+    first = _watched(descendants(process.pid)[:1])
+    try:
+        yield
+    finally:
+        if first is not None:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(first, signal.SIGKILL)
+            readable(first, 2)
+            os.close(first)
+
+
+def readable(descriptor: int, limit_s: float) -> bool:
+    """Wait until there is something to read, or an end, and say whether there is."""
+    poll = select.poll()            # select() takes no descriptor above 1,023
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(limit_s * 1_000))
+
+
+def _watched(pids: list[int]) -> int | None:
+    """A descriptor of the process, which stays its own even when its number is given away."""
+    if not pids or not hasattr(os, "pidfd_open"):
+        return None
+    try:
+        return os.pidfd_open(pids[0])
+    except OSError:
+        return None
 
 
 def descendants(pid: int) -> list[int]:

@@ -12,7 +12,6 @@ import functools
 import math
 import os
 import re
-import select
 import shutil
 import stat
 import subprocess
@@ -159,7 +158,9 @@ class Bubblewrap:
             reason = _opened(child, "".join(number for _, number in seen), cancel)
             if not reason:
                 room = Room([mount.real for mount in real if mount.writable], child.pid)
-                return _outcome(process.collect(child, timeout_s, cap, cancel, room.overrun), mounts)
+                with process.whole(child):
+                    ended = process.collect(child, timeout_s, cap, cancel, room.overrun)
+                return _outcome(ended, mounts)
             process.collect(child, 0, 0)
         if cancel is not None and cancel.is_set():
             return Outcome(None, "", stopped="cancelled")
@@ -289,7 +290,7 @@ def _said(child: subprocess.Popen[bytes], cancel: threading.Event | None) -> byt
     while not said.endswith(_READY) and len(said) < 10_000 and time.monotonic() < deadline:
         if cancel is not None and cancel.is_set():
             break
-        if select.select([child.stdout], [], [], 0.05)[0]:
+        if process.readable(child.stdout.fileno(), 0.05):
             piece = os.read(child.stdout.fileno(), 4_096)
             if not piece:
                 break
