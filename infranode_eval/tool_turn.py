@@ -5,7 +5,6 @@ Pure; the same in every loop that executes calls.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -51,8 +50,13 @@ class ToolTurn:
             lines = [f"Ergebnis von {' '.join(str(one.call or NAMELESS).split())}:\n{text}"
                      for one, text in zip(self.calls, results, strict=True)]
             return [{"role": "user", "content": sendable("\n\n".join(lines))}]
-        return [{"role": "tool", "tool_call_id": one.id, "name": acceptable_name(one.name), "content": sendable(text)}
+        return [result_message(EchoCall(one.id or "", acceptable_name(one.name), {}), text)
                 for one, text in zip(self.calls, results, strict=True)]
+
+
+def result_message(call: EchoCall, text: str) -> dict[str, Any]:
+    """The result of a native call."""
+    return {"role": "tool", "tool_call_id": call.id, "name": call.name, "content": sendable(text)}
 
 
 def tool_turn(answer: Answer, tools: Toolset, number: int, taken: set[str]) -> ToolTurn:
@@ -82,7 +86,3 @@ def readable(entries: Sequence[Entry], tools: Toolset, finish_reason: str | None
         calls[-1] = None
     return calls
 
-
-def as_text(call: Call) -> str:
-    """A call as JSON text."""
-    return json.dumps(call.to_json(), ensure_ascii=False)

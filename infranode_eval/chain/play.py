@@ -31,6 +31,7 @@ from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.echo import UNREADABLE as UNREADABLE_TEXT
 from infranode_eval.providers.echo import EchoCall, acceptable_name, echo_calls, echo_text, sendable, unique_ids
 from infranode_eval.providers.protocol import Answer, Provider, Sampling, Tools
+from infranode_eval.tool_turn import result_message
 from lm_eval_task.errors import EmptyReplyError
 from lm_eval_task.parse import calls_from_message, calls_of_entries
 from lm_eval_task.records import Call, Reading
@@ -112,8 +113,7 @@ class Play:
             echoed.append(EchoCall(call_id, acceptable_name(read.name), read.call.arguments if read.call else {}))
         self._said(_kind_of(executed), answer, echo_calls(answer.message, echoed), executed)
         for one, call in zip(executed, echoed, strict=True):
-            self.messages.append({"role": "tool", "tool_call_id": call.id, "name": call.name,
-                                  "content": sendable(shown(one.text, self._max_chars))})
+            self.messages.append(result_message(call, shown(one.text, self._max_chars)))
 
     def _finalised(self, without: str) -> Course:
         """Ask for the answer once, with no call allowed; `without` is the stop reason if none comes."""

@@ -18,8 +18,9 @@ from infranode_eval.db_routing.tools import Executed, Toolbox, failed
 from infranode_eval.providers.conversation import Conversation
 from infranode_eval.providers.echo import EchoCall, acceptable_name, echo_calls, echo_text, sendable, unique_ids
 from infranode_eval.providers.protocol import Answer, Messages, Tools
+from infranode_eval.tool_turn import readable, result_message
 from lm_eval_task.errors import ContextOverflowError, RefusedRequestError
-from lm_eval_task.parse import CUT_REASONS, calls_from_message, calls_of_entries
+from lm_eval_task.parse import calls_from_message
 from lm_eval_task.records import Call, Reading
 from lm_eval_task.shapes import Entry, parts_of
 from lm_eval_task.tools import Toolset
@@ -104,8 +105,7 @@ class Play:
                   for call_id, one in zip(ids, executed, strict=True)]
         self._said(asked, echo_calls(answer.message, echoed), list(zip(ids, executed, strict=True)))
         for one, call in zip(executed, echoed, strict=True):
-            self._messages.append({"role": "tool", "tool_call_id": call.id, "name": call.name,
-                                   "content": sendable(one.text)})
+            self._messages.append(result_message(call, one.text))
 
     def _take_text(self, asked: Asked, reading: Reading, calls: Sequence[Call]) -> None:
         """Calls that stood in text: their results go back as text, each under a line that names its call."""
@@ -181,15 +181,6 @@ def drawn_from(answer: Answer | None, timed: bool) -> int | None:
     """Among how many a program says to have drawn; only programs are believed."""
     said = answer.message.get("drawn_from") if answer is not None and not timed else None
     return said if isinstance(said, int) else None
-
-
-def readable(entries: Sequence[Entry], tools: Toolset, finish_reason: str | None) -> list[Call | None]:
-    """The call of each entry, None for one that cannot be read; nothing is read into what the budget has cut off."""
-    calls = [one.call for one in calls_of_entries(entries, tools)]
-    last = entries[-1].arguments
-    if finish_reason in CUT_REASONS and (last is None or (isinstance(last, str) and not last.strip())):
-        calls[-1] = None
-    return calls
 
 
 def _answer_of(asked: Asked) -> Answer:
