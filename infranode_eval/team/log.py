@@ -89,14 +89,14 @@ def _object(arguments: Any) -> Mapping[str, Any]:
 
 
 def _runs(course: Course) -> Iterator[RunOf]:
-    stretches = {session["id"]: list(_stretches(session["messages"])) for session in course.told["sessions"]}
+    parts = {session["id"]: list(stretches(session["messages"])) for session in course.told["sessions"]}
     numbers: dict[str, int] = {}
     for event in course.told["events"]:
         if event["event"] != "start":
             continue
         session = event["session"]
         number = numbers[session] = numbers.get(session, -1) + 1
-        here = stretches.get(session, [])
+        here = parts.get(session, [])
         messages = here[number] if number < len(here) else []
         media = [part["sha256"] for message in messages if isinstance(message.get("content"), list)
                  for part in message["content"] if isinstance(part, dict) and part.get("type") == "media"]
@@ -104,7 +104,7 @@ def _runs(course: Course) -> Iterator[RunOf]:
                     tuple(media))
 
 
-def _stretches(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+def stretches(messages: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
     """What belongs to each run of a session: it begins with its prompt, a text of the user."""
     current: list[Mapping[str, Any]] | None = None
     for message in messages:
