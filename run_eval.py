@@ -65,7 +65,8 @@ def parser() -> argparse.ArgumentParser:
                    help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, "
                         "all; chain: full (default), core, control, reseed")
     p.add_argument("--streng", action="store_true", help="bench: the original's rule leads; both are always stored")
-    p.add_argument("--init", type=Path, metavar="DIR", help="bench: write a starter for cases and tools of your own")
+    p.add_argument("--init", type=Path, metavar="DIR",
+                   help="bench, team: write a starter for cases or scenarios of your own")
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
                                                           "with --tasks FILE its name without ending as the set; "
                                                           "with --arm results/arms/<model>….<arm>[.<tag>].json; "
@@ -92,8 +93,8 @@ def parser() -> argparse.ArgumentParser:
                    "behind tools and rules, moving: at the last message, too; default: off")
     p.add_argument("--model-json", metavar="JSON|@FILE", help="team: the models behind main, llm, vlm and omni; "
                    "default: $TEAM_MODEL_JSON, else workers that are programs")
-    p.add_argument("--sandbox", choices=("bwrap", "none"), help="team: where commands run; none: checks without a wall, "
-                   "agents get no Bash; default: bwrap")
+    p.add_argument("--sandbox", choices=("bwrap", "none"), help="team: where commands run; none: checks have no "
+                   "wall, agents no Bash; default: bwrap")
     p.add_argument("--task", metavar="ID,ID", help="team: only these scenarios")
     p.add_argument("--temperature", type=_temperature, default=0.0, metavar="T", help="default: 0")
     p.add_argument("--seed", type=_whole(0), metavar="N", help="sent to the endpoint; each repeat gets the next one")

@@ -148,6 +148,15 @@ def play_once(task: Task, provider: Provider, setup: Setup) -> Transcript:
     return Transcript((*asked, answer.message), (answer,))
 
 
+@dataclass(frozen=True, slots=True)
+class Starter:
+    """A folder of the package's data to begin with, and the command that follows: @CASES@, @TOOLS@ and @FOLDER@ stand
+    for paths in it."""
+
+    folder: str
+    next: str
+
+
 class Suite(Protocol):
     """The shape of a suite module."""
 
@@ -159,7 +168,7 @@ class Suite(Protocol):
     BASELINE: str           # the program that is asked where no model is named
     PROGRAMS: Mapping[str, Callable[[ProviderOptions], Provider]]   # its own, by name; empty: the baselines of all
     TAKES_ARMS: bool        # --arm and --shuffle-tools make sense
-    STARTER: str | None     # what --init writes: a folder of the package's data
+    STARTER: Starter | None     # what --init writes
     OWN_FLAGS: tuple[str, ...]   # flags that only this suite takes, by their names in the results' settings
     REPLAYS: str | None     # a play is several requests, and stored answers are given IN_ORDER or BY_REQUEST; else None
     PLAYS_AT_ONCE: int      # so many plays at most are under way

@@ -13,7 +13,7 @@ from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
+from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Starter, Transcript, failure_of, play_once, usual_hashes
 from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -31,7 +31,7 @@ OWN_SETS = True
 BASELINE = "never_calls"
 PROGRAMS = NOTHING
 TAKES_ARMS = False
-STARTER = "starter"
+STARTER = Starter("starter", "python3 run_eval.py --suite bench --cases @CASES@ --tools @TOOLS@ --model oracle")
 REPLAYS = None
 PLAYS_AT_ONCE = MANY
 TRANSCRIPTS_BESIDE = TAKES_BLANK = SECOND_PASS = TOOLS_OF_TASKS = False

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from infranode_eval.providers.protocol import Provider, ProviderOptions
 from infranode_eval.providers.team import Staffed, team_of
-from infranode_eval.suites import BY_REQUEST, NOTHING, Scene, Setup, Transcript
+from infranode_eval.suites import BY_REQUEST, NOTHING, Scene, Setup, Starter, Transcript
 from infranode_eval.team.agent import MAIN
 from infranode_eval.team.course import Course, answers_of
 from infranode_eval.team.limits import Limits
@@ -48,7 +48,8 @@ OWN_SETS = False
 BASELINE = "muster"
 TAKES_ARMS = False
 OWN_ARMS: tuple[str, ...] = ()
-STARTER = None
+STARTER = Starter("team_starter", "python3 -m infranode_eval.team check -d @FOLDER@, then "
+                  "python3 run_eval.py --suite team --tasks @FOLDER@")
 REPLAYS = BY_REQUEST
 PLAYS_AT_ONCE = 16
 TRANSCRIPTS_BESIDE = TAKES_BLANK = True

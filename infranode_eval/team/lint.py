@@ -62,9 +62,9 @@ def lint_faults(scenario: Scenario, course: Course) -> Iterator[Finding]:
                 yield Finding(severity, file, f"[{place}].covers {claim}", missing)
         if (count := len(wrongs(scenario.folder, round_.id))) < WRONG:
             yield Finding(severity, file, f"[{place}] C10", f"has {count} wrong answers, expected {WRONG} that fail")
-    for name in CONSTRAINTS:
-        if name not in claimed:
-            yield Finding(severity, file, "covers", f"no round covers {name}: {MEANING[name]}")
+    if unclaimed := [name for name in CONSTRAINTS if name not in claimed]:
+        yield Finding(severity, file, "covers", f"no round covers {', '.join(unclaimed)}; {unclaimed[0]} means: "
+                                                f"{MEANING[unclaimed[0]]}")
     yield from _both_modalities(case, severity, file)
 
 
