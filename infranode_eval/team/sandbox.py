@@ -32,6 +32,7 @@ from lm_eval_task.errors import UsageError, WorldNotReadyError
 
 CAP = 30_000                    # characters of output
 _FILE_BYTES, _ADDRESS_BYTES = 20_000_000, 1_500_000_000     # of one file, of one process
+_OPEN_FILES = 256
 _TMP_BYTES, _SHM_BYTES = 32 * 2 ** 20, 4 * 2 ** 20
 _START_S, _TRIES = 10.0, 3
 _ENV = {"PATH": "/usr/bin", "HOME": "/tmp", "LANG": "C.UTF-8", "TZ": "UTC", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -122,6 +123,9 @@ class Bubblewrap:
     def __init__(self, shown: Mapping[str, str]) -> None:
         self._shown = dict(shown)
         self._binds = programs.binds(self._shown)
+        self._foreign = [Mount(Path(source), target, False) for option, source, target in
+                         zip(self._binds, self._binds[1:], self._binds[2:], strict=False)
+                         if option == "--ro-bind" and not source.startswith(("/usr/", "/lib"))]
         bwrap = shutil.which("bwrap") or "bwrap"
         said = subprocess.run([bwrap, "--help"], capture_output=True, text=True, timeout=20, check=False)
         self._extra = ["--disable-userns"] if "--disable-userns" in said.stdout else []
@@ -160,7 +164,7 @@ class Bubblewrap:
                 room = Room([mount.real for mount in real if mount.writable], child.pid)
                 with process.whole(child):
                     ended = process.collect(child, timeout_s, cap, cancel, room.overrun)
-                return _outcome(ended, mounts)
+                return _outcome(ended, [*mounts, *self._foreign])
             process.collect(child, 0, 0)
         if cancel is not None and cancel.is_set():
             return Outcome(None, "", stopped="cancelled")
@@ -171,9 +175,8 @@ class Bubblewrap:
 
     def _start(self, command: str, mounts: Sequence[Mount], timeout_s: float, slot: Slot,
                merge: bool) -> subprocess.Popen[bytes]:
-        argv = [*_as_user(slot), shutil.which("prlimit") or "prlimit", f"--nproc={slot.processes()}",
-                f"--fsize={_FILE_BYTES}", f"--as={_ADDRESS_BYTES}", f"--cpu={math.ceil(timeout_s) + 1}", "--core=0",
-                "--nofile=256", shutil.which("bwrap") or "bwrap"]
+        argv = [*_as_user(slot), shutil.which("prlimit") or "prlimit", *_limits(slot.processes(), timeout_s),
+                shutil.which("bwrap") or "bwrap"]
         options = "\0".join([*self._options(mounts), ""]).encode("utf-8", "surrogateescape")
         descriptor = os.memfd_create("options")      # on the command line they would show real paths to the sandbox
         try:
@@ -231,6 +234,18 @@ def _as_user(slot: Slot) -> list[str]:
         return []
     return [shutil.which("setpriv") or "setpriv", f"--reuid={slot.uid}", f"--regid={slot.uid}", "--clear-groups",
             "--inh-caps=-all"]
+
+
+def _limits(processes: int, timeout_s: float) -> list[str]:
+    """prlimit's options: for each process, and never above what the host itself may have."""
+    import resource  # absent on Windows, where this module is still read
+
+    limits = {"nproc": processes, "fsize": _FILE_BYTES, "as": _ADDRESS_BYTES, "cpu": math.ceil(timeout_s) + 1,
+              "core": 0, "nofile": _OPEN_FILES}
+    for name, value in limits.items():
+        hard = resource.getrlimit(getattr(resource, f"RLIMIT_{name.upper()}"))[1]
+        limits[name] = value if hard == resource.RLIM_INFINITY else min(value, hard)
+    return [f"--{name}={value}" for name, value in limits.items()]
 
 
 def _outermost(mounts: Sequence[Mount]) -> list[Mount]:

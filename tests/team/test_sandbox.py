@@ -446,6 +446,28 @@ def test_a_call_takes_well_below_a_second(box: Sandbox) -> None:
         assert min(took() for _ in range(5)) < 0.2, "20-30 ms on an idle machine"
 
 
+def test_limits_are_never_above_the_hosts_own(box: Sandbox) -> None:
+    """A batch system may have set lower ones, which nobody but root could raise again."""
+    code = "from infranode_eval.team.sandbox import open_sandbox\nprint(open_sandbox().kind)"
+    opened = subprocess.run(["prlimit", "--fsize=9000000", "--nofile=200", "--as=1200000000", "--nproc=90",
+                             sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert opened.stdout == "bwrap\n", opened.stderr
+
+
+def test_an_interpreter_elsewhere_is_shown_below_usr(box: Sandbox) -> None:
+    """pyenv and uv put Python into somebody's home, which a sandbox must not tell."""
+    with a_place() as place:
+        home = place.top / "heim"
+        home.mkdir()
+        shutil.copy(shutil.which("cat", path="/usr/bin:/bin") or "", home / "katze")
+        shown = {**programs.found_programs(), "true": str(home / "katze")}
+        other = Bubblewrap(shown)
+        ended = other.run("true akten/x; cat /proc/self/mountinfo", [Mount(place.real / "akten", "/arbeit/akten", True)],
+                          5, slot=place.slot)
+        assert ended.output.startswith("offen\n")
+        assert "/usr/bin/true /usr/bin/true" in ended.output and place.top.name not in ended.output
+
+
 # --- opening ----------------------------------------------------------------------------------------------------------
 
 @for_both_users
