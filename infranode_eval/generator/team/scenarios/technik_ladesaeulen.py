@@ -157,7 +157,7 @@ def _drawn(rng: random.Random) -> Facts:
               for c in second]
     old = [replace(c, firmware=f"2.{rng.randint(0, 9)}.{rng.randint(0, 9)}", checked=c.checked.replace(year=2021),
                    firm=rng.choice(FIRMS[1:]), power=c.power or believed.power) for c in first]
-    logs = {name: _log(rng, 40_001 + 1_000 * n, [c.name for c in first if c.place == place])
+    logs = {name: _log(rng, 40_001 + 1_000 * n, [c for c in first if c.place == place])
             for n, (name, place) in enumerate(PLACES.items())}
     return Facts(first, second, old, plate, believed, _remedies(rng), 3, rng.randint(1, 2),
                  tuple(zip((0, 100, 200), (99, 199, 400), versions, strict=True)), logs, rng.randint(26, 48))
@@ -189,16 +189,17 @@ def _remedies(rng: random.Random) -> list[Remedy]:
     return [Remedy(*row) for row in zip(codes, measures, hours, strict=True)]
 
 
-def _log(rng: random.Random, first: int, chargers: Sequence[str]) -> list[Entry]:
-    """About 120 lines in the order of their days; some were sent twice, some are of other months, and a quick charger is
-    used three times as often as the others."""
-    weights = [3 if name == OURS else 1 for name in chargers]
+def _log(rng: random.Random, first: int, chargers: Sequence[Charger]) -> list[Entry]:
+    """About 120 lines in the order of their days. Some were sent twice, some are of other months; our charger, a quick
+    one, is used three times as often as another."""
+    weights = [3 if charger.name == OURS else 1 for charger in chargers]
     days = sorted(MONTH + timedelta(days=rng.randint(-2, 31)) for _ in range(rng.randint(105, 135)))
     found: list[Entry] = []
     for number, day in enumerate(days, first):
         use = rng.choices(("Kunde", "Test", "Wartung"), (86, 9, 5))[0]
         energy = rng.randint(150, 490) if rng.random() < 0.06 else rng.randint(4_100, 61_900)
-        found.append(Entry(number, day, rng.choices(chargers, weights)[0], rng.randint(1, 2), energy, use))
+        charger = rng.choices(chargers, weights)[0]
+        found.append(Entry(number, day, charger.name, rng.randint(1, charger.points), energy, use))
         if rng.random() < 0.07:
             found.append(found[-1])
     return found
@@ -217,17 +218,7 @@ def draft() -> Draft:
                         Change("new", "aufgaben/hinweis.txt", texts.FIRMWARE_NOTE))},
         rounds=rounds(facts),
         secrets={PLATE: (Secret("nennleistung", (facts.plate.power,)), Secret("seriennummer", (facts.plate.serial,))),
-                 CALL: tuple(Secret("fehlercode", (code, int(OURS[3:]))) for code in _codes(facts.remedy.code))})
-
-
-def _codes(code: str) -> tuple[str | int, ...]:
-    """The ways in which a code may be written; it stands in the handbook, but never beside our charger."""
-    letter, digits = code[0], code[1:]
-    return code, f"{letter} {digits}", f"{letter}-{digits}", " ".join(code), int(digits), " ".join(map(_word, digits))
-
-
-def _word(digit: str) -> str:
-    return in_words(int(digit))
+                 CALL: (Secret("fehlercode", (facts.remedy.code, int(OURS[3:]))),)})     # the handbook lists all codes
 
 
 def workspace(facts: Facts) -> dict[str, str | Asset]:
@@ -243,7 +234,7 @@ def workspace(facts: Facts) -> dict[str, str | Asset]:
         "handbuch/fehlercodes.txt": texts.CODES.format(rows=rows), "handbuch/wartung.txt": texts.UPKEEP,
         "handbuch/sicherheit.txt": texts.SAFETY,
         PLATE: Asset("image", plate_report(facts.plate), lambda: plate_picture(facts.plate)),
-        "fotos/standort.png": Asset("image", "Lageskizze Hafenkai: vier Säulen zwischen Kaistraße und Becken.", sketch),
+        "fotos/standort.png": Asset("image", "Lageskizze Hafenkai: sechs Säulen an der Kaistraße.", sketch),
         CALL: Asset("audio", call_report(facts), lambda: speak(spoken(facts))), "hotline/dienstplan.txt": texts.ROSTER,
         **{f"protokolle/{name}.csv": log_text(rows) for name, rows in facts.logs.items()},
         EXTRACT: texts.EXTRACT.format(serial=facts.believed.serial, power=facts.believed.power),
@@ -302,8 +293,8 @@ def sketch() -> bytes:
     sheet.text(300, 14, "Hafenkai, Lage der Säulen", 26, bold=True, anchor="ma")
     sheet.frame(30, 70, 570, 130, width=2, fill=PALE)
     sheet.text(300, 100, "Kaistraße", 24, anchor="mm")
-    for n in range(4):
-        sheet.frame(90 + 120 * n, 170, 130 + 120 * n, 210, width=3)
+    for n in range(6):
+        sheet.frame(60 + 88 * n, 170, 100 + 88 * n, 210, width=3)
     sheet.frame(30, 250, 570, 335, width=2)
     sheet.text(300, 292, "Becken", 24, anchor="mm")
     return sheet.png()
@@ -315,7 +306,7 @@ def call_report(facts: Facts) -> str:
 
 
 def spoken(facts: Facts) -> str:
-    number, code = (", ".join(map(_word, digits)) for digits in (OURS[3:], facts.remedy.code[1:]))
+    number, code = (", ".join(in_words(int(d)) for d in digits) for digits in (OURS[3:], facts.remedy.code[1:]))
     return (f"Störungshotline. Es geht um die Säule {number}. Ladepunkt {in_words(facts.point)}. Das Display zeigt "
             f"Fehlercode E, {code}. Noch einmal: E, {code}.")
 
