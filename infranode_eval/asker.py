@@ -74,7 +74,8 @@ class Book:
 
     def note(self, name: str) -> Entry | None:
         """What was noted under a name."""
-        return next((e for e in self._stored if e.answer is None and e.key == name), None)
+        with self.lock:     # other roles take answers out meanwhile
+            return next((e for e in self._stored if e.answer is None and e.key == name), None)
 
     def tell(self, entry: Entry, key: str) -> None:
         """Keep what the play was told."""
@@ -122,12 +123,13 @@ class Asker:
         """As Provider.ask, over several attempts. Raise Stopped when the run ends meanwhile."""
         return self.asked(messages, tools, sampling).answer  # type: ignore[return-value]
 
-    def asked(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Entry:
-        """As `ask`, with the key of the request."""
+    def asked(self, messages: Messages, tools: Tools | None, sampling: Sampling, session: str = "") -> Entry:
+        """As `ask`, with the key of the request. session: which of several conversations of a role asks, so that two
+        with the same words get their own stored answers."""
         book = self.book
         sampling = sampling.of_repeat(book.repeat)
         storing = self._runner.journal is not None or book.started_with_answers or book.replayed
-        key = self._key(messages, tools, sampling) if storing else ""
+        key = self._key(messages, tools, sampling, session) if storing else ""
         entry = book.take(key) if key else None
         if entry is None:
             answer, attempts = self._obtained(messages, tools, sampling)
@@ -166,11 +168,11 @@ class Asker:
     def close(self) -> None:
         pass
 
-    def _key(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> str:
+    def _key(self, messages: Messages, tools: Tools | None, sampling: Sampling, session: str) -> str:
         runner = self._runner
         known = tools is None or tools is runner.setup.tools_json
         tools_hash = None if tools is None else runner.tools_hash if known else fingerprint(list(tools))
-        return request_key(self._role, messages, tools_hash, sampling.to_json())
+        return request_key(f"{self._role} {session}".rstrip(), messages, tools_hash, sampling.to_json())
 
     def _obtained(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> tuple[Answer, int]:
         """The answer, and how often the request was sent for it."""

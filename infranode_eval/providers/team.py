@@ -41,8 +41,8 @@ class Keyed(Protocol):
 
     stopped: bool
 
-    def asked(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Told:
-        """As Provider.ask."""
+    def asked(self, messages: Messages, tools: Tools | None, sampling: Sampling, session: str = "") -> Told:
+        """As Provider.ask. session: which of several conversations of a role asks; answers are stored for it alone."""
         ...
 
     def settle(self) -> None:

@@ -34,9 +34,9 @@ class Dialogue:
     """
 
     def __init__(self, voice: Provider, tools: Sequence[str], sampling: Sampling,
-                 opening: Sequence[Mapping[str, Any]], caps: Mapping[str, int]) -> None:
-        """tools: their names."""
-        self._voice, self._sampling = voice, sampling
+                 opening: Sequence[Mapping[str, Any]], caps: Mapping[str, int], session: str = "") -> None:
+        """tools: their names. session: its id, so that two with the same words keep their own answers."""
+        self._voice, self._sampling, self._session = voice, sampling, session
         self._tools, self._tools_json = offered(frozenset(tools)), subset(tools) or None
         self._caps = caps
         self.messages = Conversation(opening)
@@ -59,13 +59,13 @@ class Dialogue:
         """Lets ProviderError through; the reply is part of the conversation then."""
         for message in self.messages[self._asked_upto:]:
             self.perceived.update(media.modality for media in media_in(message))
+        self._asked_upto = len(self.messages)
         if isinstance(self._voice, Keyed):
-            entry = self._voice.asked(self.messages, self._tools_json, self._sampling)
+            entry = self._voice.asked(self.messages, self._tools_json, self._sampling, self._session)
             answer, key = entry.answer, entry.key
             assert answer is not None, "what was asked has an answer"
         else:
             answer, key = self._voice.ask(self.messages, self._tools_json, self._sampling), ""
-        self._asked_upto = len(self.messages)
         turn = tool_turn(answer, self._tools, self._replies, self._taken)
         self._replies += 1
         self._append(turn.echo)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 AT_ONCE = 8     # runs of sub-agents in one scenario; further ones start in order
@@ -26,23 +27,34 @@ class Job:
 
 
 class Gate:
-    """Lets so many through at once, in the order in which they came."""
+    """Lets so many through at once, in the order in which they took a ticket."""
 
     def __init__(self, places: int) -> None:
         self._free = places
         self._queue: deque[threading.Event] = deque()
         self._lock = threading.Lock()
 
-    def __enter__(self) -> None:
+    def ticket(self) -> threading.Event:
+        """A place in the queue, to be handed to `passed`: threads are not started in the order in which they run."""
+        ticket = threading.Event()
         with self._lock:
             if self._free:
                 self._free -= 1
-                return
-            turn = threading.Event()
-            self._queue.append(turn)
-        turn.wait()
+                ticket.set()
+            else:
+                self._queue.append(ticket)
+        return ticket
 
-    def __exit__(self, *_: object) -> None:
+    @contextmanager
+    def passed(self, ticket: threading.Event) -> Iterator[None]:
+        """Wait until it is the ticket's turn; the place is free again behind the block."""
+        ticket.wait()
+        try:
+            yield
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
         with self._lock:
             if self._queue:
                 self._queue.popleft().set()
@@ -93,8 +105,12 @@ class Jobs:
             self._bell.notify_all()
 
     def _finish(self, job: Job, text: str, failed: bool) -> None:
+        job.text, job.failed, job.done = text, failed, True
+        self.ring()
+
+    def ring(self) -> None:
+        """Something has ended: whoever waits looks again."""
         with self._bell:
-            job.text, job.failed, job.done = text, failed, True
             self._bell.notify_all()
 
     def ready(self) -> list[str]:

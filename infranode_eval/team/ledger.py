@@ -82,9 +82,6 @@ class Ledger:
             tokens["requests"] += 1
             tokens.update({name: count for name in NAMES if (count := usage.get(name))})
 
-    def refused_of(self, name: str) -> int:
-        return self._deeds[name].refused if name in self._deeds else 0
-
     def subagents(self) -> list[dict[str, Any]]:
         """In the order of their creation."""
         return [deeds.to_json(name) for name, deeds in self._deeds.items()]

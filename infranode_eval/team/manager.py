@@ -18,7 +18,6 @@ from infranode_eval.team.dialogue import Dialogue, Heard
 from infranode_eval.team.jobs import Job, Jobs
 from infranode_eval.team.ledger import Ledger
 from infranode_eval.team.limits import Limits
-from infranode_eval.team.runlog import RunLog
 from infranode_eval.team.scripts import Scripts
 from infranode_eval.team.staff import Run, Staff
 from infranode_eval.team.toolbox import Toolbox, counted
@@ -45,9 +44,6 @@ class _Pending:
     """A call whose result is still to come."""
 
     run: Run
-    thread: threading.Thread | None = None
-    text: str = ""
-    failed: bool = False
     done: bool = False
 
 
@@ -56,10 +52,10 @@ class Manager:
     take no time, so that what they started has ended before they are asked again. beat: called while waiting."""
 
     def __init__(self, agent: Agent, dialogue: Dialogue, staff: Staff, toolbox: Toolbox, scripts: Scripts, jobs: Jobs,
-                 ledger: Ledger, runlog: RunLog, limits: Limits, noted: Callable[[str, Callable[[], Any]], Any],
-                 at_once: bool, beat: Callable[[], None]) -> None:
+                 ledger: Ledger, limits: Limits, noted: Callable[[str, Callable[[], Any]], Any], at_once: bool,
+                 beat: Callable[[], None]) -> None:
         self._agent, self._dialogue, self._staff, self._toolbox = agent, dialogue, staff, toolbox
-        self._scripts, self._jobs, self._ledger, self._runlog = scripts, jobs, ledger, runlog
+        self._scripts, self._jobs, self._ledger = scripts, jobs, ledger
         self._limits, self._noted, self._at_once, self._beat = limits, noted, at_once, beat
         self._told_percent = 0
         self._waiting: list[str] = []       # for the model; goes with what is said next
@@ -71,22 +67,26 @@ class Manager:
         self._waiting.insert(0, question)
         idle = False
         for _ in range(self._limits.turns):
+            self._beat()
             self._deliver(idle)
             try:
                 heard = self._ask()
             except ContextOverflowError:
-                self._jobs.cancel_all()
-                return TOKEN_LIMIT
+                return self._cancelled(TOKEN_LIMIT)
             if self._over():
-                self._jobs.cancel_all()
-                return TOKEN_LIMIT
+                return self._cancelled(TOKEN_LIMIT)
             idle = not heard.turn.calls
             if not idle:
                 self._dialogue.answer(heard.turn, self._results(heard))
             elif not self._jobs.undelivered:
                 return None
+        return self._cancelled(TURN_LIMIT)
+
+    def _cancelled(self, reason: str) -> str:
+        """Nothing that runs is waited for; what it gives is not used."""
         self._jobs.cancel_all()
-        return TURN_LIMIT
+        self._staff.cancelled()
+        return reason
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -128,6 +128,8 @@ class Manager:
         ids = self._noted(f"delivered {len(self.replies)}", lambda: self._ready(idle))
         self._jobs.wait(lambda: self._jobs.all_done(ids), self._beat)
         jobs = self._jobs.deliver(ids)
+        if idle and not jobs:       # another history than the one in which this was noted
+            jobs = self._jobs.deliver(self._ready(idle))
         if jobs:
             self._waiting.append("\n".join(self._notice(job) for job in jobs))
 
@@ -139,7 +141,7 @@ class Manager:
         return self._jobs.ready()
 
     def _notice(self, job: Job) -> str:
-        self._runlog.end(job.run, self._ledger.round)
+        self._staff.delivered(job.run or job.id)
         return say("notice", task=job.id, status="error" if job.failed else "done", text=escaped(job.text))
 
     # --- calls --------------------------------------------------------------------------------------------------------
@@ -158,13 +160,15 @@ class Manager:
         pending: list[_Pending] = []
 
         def run() -> Result:
-            found = own(arguments) if own else self._background_bash(wanted)
+            found = own(arguments) if own else self._background_bash(arguments)
             if isinstance(found, _Pending):
                 pending.append(found)
                 return Result("")
             return found
 
         result = counted(run)
+        if own is None and result.error:
+            self._ledger.called(self._agent, wanted.name, result)
         return pending[0] if pending else result
 
     @staticmethod
@@ -186,27 +190,28 @@ class Manager:
             job = self._jobs.start("r", lambda job: self._staff.work(run, job.cancelled), run.id)
             return Result(f"{say('task', task=job.id)}\n{say('session', session=run.session.id)}")
         pending = _Pending(run)
-        pending.thread = self._jobs.thread(lambda: self._finish(pending))
+        self._jobs.thread(lambda: self._finish(pending))
         return pending
 
     def _finish(self, pending: _Pending) -> None:
-        pending.text, pending.failed = self._staff.work(pending.run, threading.Event())
+        self._staff.work(pending.run, threading.Event())
         pending.done = True
+        self._jobs.ring()
 
     def _joined(self, pending: _Pending) -> Result:
-        assert pending.thread is not None, "it was started"
-        while pending.thread.is_alive():
-            pending.thread.join(0.2)
-            if pending.thread.is_alive():
-                self._beat()
+        run = pending.run
         self._jobs.wait(lambda: pending.done, self._beat)
-        self._runlog.end(pending.run.id, self._ledger.round)
-        head = say("session", session=pending.run.session.id)
-        return Result(f"{'Fehler: ' if pending.failed else ''}{head}\n\n{pending.text}", error=pending.failed)
+        self._staff.delivered(run.id)
+        head = say("session", session=run.session.id)
+        return Result(f"{'Fehler: ' if run.failed else ''}{head}\n\n{run.text}", error=run.failed)
 
-    def _background_bash(self, wanted: Wanted) -> Result:
+    def _background_bash(self, arguments: Mapping[str, Any]) -> Result:
+        """What may not be run is refused at once."""
+        command = self._toolbox.command(self._agent, arguments)
+
         def work(job: Job) -> tuple[str, bool]:
-            result = self._toolbox.execute(self._agent, wanted, job.cancelled)
+            result = counted(lambda: command(job.cancelled))
+            self._ledger.called(self._agent, "Bash", result)
             return result.text, result.error
 
         return Result(say("task", task=self._jobs.start("b", work).id))

@@ -5,6 +5,7 @@ The same replies give the same requests: agents see no clock and no real path. S
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import threading
@@ -26,6 +27,7 @@ from infranode_eval.team.ledger import Ledger
 from infranode_eval.team.limits import Limits
 from infranode_eval.team.manager import TOKEN_LIMIT, Manager
 from infranode_eval.team.opening import environment, question_of, system_message
+from infranode_eval.team.removal import remove
 from infranode_eval.team.round_check import Site, decide
 from infranode_eval.team.runlog import RunLog
 from infranode_eval.team.sandbox import Sandbox
@@ -67,7 +69,7 @@ class Play:
         self._ledger, self._runlog, self._jobs = Ledger(), RunLog(), Jobs()
         self._rounds: list[dict[str, Any]] = []
         self._labels: list[str] = []
-        self._started = time.monotonic()
+        self._started, self._paused_before = time.monotonic(), self._paused_s()
 
     def run(self) -> Course:
         voice = self._stage.main.voice
@@ -95,7 +97,7 @@ class Play:
                 (folder / name).mkdir(mode=0o755)
             yield folder
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _removed(folder)
 
     def _played(self, folder: Path) -> Course:
         stage, scenario = self._stage, self._stage.scenario
@@ -134,9 +136,9 @@ class Play:
                       staff.keys_for)
         dialogue = Dialogue(voice, MAIN_TOOLS, stage.main.sampling, [system_message()], stage.main.modalities)
         at_once = voice.deterministic and all(hire.voice.deterministic for hire in stage.pool.values())
-        scripts = Scripts(staff, self._jobs, self._ledger, self._runlog, stage.workflow, at_once, self._paused_s)
-        manager = Manager(agent, dialogue, staff, toolbox, scripts, self._jobs, self._ledger, self._runlog,
-                          stage.limits, _noted(voice), at_once, self._beat)
+        scripts = Scripts(staff, self._jobs, stage.workflow, at_once, self._paused_s)
+        manager = Manager(agent, dialogue, staff, toolbox, scripts, self._jobs, self._ledger, stage.limits,
+                          _noted(voice), at_once, self._beat)
         return manager, dialogue, scripts
 
     def _paused_s(self) -> float:
@@ -148,7 +150,7 @@ class Play:
         if isinstance(voice, Keyed) and voice.stopped:
             raise Stopped
         wall_s = self._stage.limits.wall_s
-        if time.monotonic() - self._started - self._paused_s() > wall_s:
+        if time.monotonic() - self._started - (self._paused_s() - self._paused_before) > wall_s:
             raise InfraError(f"the scenario was not over within {wall_s:g} s", sub="timeout")
 
     def _course(self, manager: Manager, dialogue: Dialogue, staff: Staff, scripts: Scripts) -> Course:
@@ -165,6 +167,17 @@ class Play:
 def _unchecked(round_: Round, reason: str, first: int | None) -> dict[str, Any]:
     """first: the place of its question among the manager's messages; None where it was never put."""
     return {"id": round_.id, "first": first, "reason": reason, "exit": None, "timed_out": False, "stdout": ""}
+
+
+def _removed(folder: Path) -> None:
+    """However deep an agent has nested folders, and whatever it has locked."""
+    parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        remove(parent, folder.name)
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)   # a late Bash writes while we delete
+    finally:
+        os.close(parent)
 
 
 class _Unknown(Exception):

@@ -9,9 +9,7 @@ from typing import Any
 
 from infranode_eval.team import arguments as given
 from infranode_eval.team.jobs import Job, Jobs
-from infranode_eval.team.ledger import Ledger
-from infranode_eval.team.runlog import RunLog
-from infranode_eval.team.staff import Staff
+from infranode_eval.team.staff import Run, Staff
 from infranode_eval.team.wording import say
 from infranode_eval.team.workflow import AgentCall, Limits, run_script
 from infranode_eval.team.workspace import ToolError
@@ -31,9 +29,9 @@ class Scripts:
     paused_s: how long endpoints have made everybody wait, in seconds, which is no time of a script.
     """
 
-    def __init__(self, staff: Staff, jobs: Jobs, ledger: Ledger, runlog: RunLog, enabled: bool, in_order: bool,
-                 paused_s: Callable[[], float], limits: Limits | None = None) -> None:
-        self._staff, self._jobs, self._ledger, self._runlog = staff, jobs, ledger, runlog
+    def __init__(self, staff: Staff, jobs: Jobs, enabled: bool, in_order: bool, paused_s: Callable[[], float],
+                 limits: Limits | None = None) -> None:
+        self._staff, self._jobs = staff, jobs
         self._enabled, self._in_order, self._paused_s = enabled, in_order, paused_s
         self._limits = limits or Limits()
         self._told: dict[str, dict[str, Any]] = {}
@@ -52,7 +50,7 @@ class Scripts:
         told: dict[str, Any] = {"task_id": job.id, "script": script.text, "log": [], "result": None}
         with self._lock:
             self._told[job.id] = told
-        desk = _Desk(job, self._staff, self._jobs, self._ledger, self._runlog)
+        desk = _Desk(job, self._staff, self._jobs)
         try:
             finished = run_script(script.text, script.args, desk, self._limits, job.cancelled, self._in_order,
                                   self._paused_s)
@@ -69,20 +67,26 @@ class Scripts:
 class _Desk:
     """What one script may ask of the host. over: the script has ended, and needs no run any more."""
 
-    def __init__(self, job: Job, staff: Staff, jobs: Jobs, ledger: Ledger, runlog: RunLog) -> None:
-        self._job, self._staff, self._jobs, self._ledger, self._runlog = job, staff, jobs, ledger, runlog
+    def __init__(self, job: Job, staff: Staff, jobs: Jobs) -> None:
+        self._job, self._staff, self._jobs = job, staff, jobs
+        self._runs: dict[int, Run] = {}
         self.over = threading.Event()
 
     def start(self, call: AgentCall, done: Callable[[int, str, bool], None]) -> None:
+        if self._job.cancelled.is_set():
+            done(call.number, say("cancelled"), True)
+            return
         try:
             run = self._staff.accept_from_workflow(self._job.id, call.number, call.agent_type, call.prompt)
         except ToolError as error:
             done(call.number, str(error), True)
             return
+        self._runs[call.number] = run
         self._jobs.thread(lambda: done(call.number, *self._staff.work(run, self.over)))
 
     def define(self, spec: Mapping[str, Any]) -> str:
-        return self._staff.create(spec)
+        return self._staff.create(spec, self._job.id)
 
     def resolved(self, number: int) -> None:
-        self._runlog.end(f"{self._job.id}.{number + 1}", self._ledger.round)
+        if number in self._runs:
+            self._staff.ended(self._runs[number])

@@ -35,6 +35,11 @@ class Toolbox:
         self._ledger.called(agent, wanted.name, result)
         return result
 
+    def command(self, agent: Agent, arguments: Mapping[str, Any]) -> Callable[[threading.Event], Result]:
+        """A command for the background, checked; it runs when this is called. Raise as bash.prepare and bash.execute."""
+        prepared = bash.prepare(agent, self._workspace, arguments, self._sandbox)
+        return lambda cancel: bash.execute(prepared, agent, self._workspace, self._sandbox, self._slot, cancel)
+
     def _run(self, agent: Agent, name: str, arguments: Mapping[str, Any], cancel: threading.Event) -> Result:
         if name == "Bash":
             return bash.bash(agent, self._workspace, arguments, self._sandbox, self._slot, cancel)
