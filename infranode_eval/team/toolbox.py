@@ -36,7 +36,7 @@ class Toolbox:
         return result
 
     def command(self, agent: Agent, arguments: Mapping[str, Any]) -> Callable[[threading.Event], Result]:
-        """A command for the background, checked; it runs when this is called. Raise as bash.prepare and bash.execute."""
+        """A command for the background, checked; calling this runs it. Raise as bash.prepare and bash.execute."""
         prepared = bash.prepare(agent, self._workspace, arguments, self._sandbox)
         return lambda cancel: bash.execute(prepared, agent, self._workspace, self._sandbox, self._slot, cancel)
 

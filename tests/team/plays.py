@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,6 +28,8 @@ from tests.team.probe import write_probe
 
 Line = Any     # a text, a message, an Answer, an exception to raise, or Until
 Said = Callable[[Messages], Line]
+NOTICE = re.compile(r'<task-notification task_id="(\w+)" status="(\w+)">(.*?)</task-notification>', re.DOTALL)
+USUAL = Limits()
 MEDIA = {"main": {}, "llm": {}, "vlm": {"image": 2, "video": 1}, "omni": {"image": 2, "audio": 2, "video": 1}}
 
 
@@ -195,11 +198,12 @@ class Played:
 def stage_for(scenario: Scenario, voices: Mapping[str, Provider], limits: Limits, sandbox: Sandbox | None, slot: Any,
               media: Mapping[str, Mapping[str, int]] = MEDIA, workflow: bool = True) -> Stage:
     hires = {role: Hire(voice, Sampling(100), media.get(role, {})) for role, voice in voices.items()}
-    return Stage(scenario, hires.pop(MAIN), hires, sandbox or BareSandbox(), slot, limits, sandbox is not None, workflow)
+    return Stage(scenario, hires.pop(MAIN), hires, sandbox or BareSandbox(), slot, limits, sandbox is not None,
+                 workflow)
 
 
 def play(scenario: Scenario, main: Iterable[Line] | Said, llm: Iterable[Line] | Said = echo,
-         vlm: Iterable[Line] | Said = echo, omni: Iterable[Line] | Said = echo, limits: Limits = Limits(),
+         vlm: Iterable[Line] | Said = echo, omni: Iterable[Line] | Said = echo, limits: Limits = USUAL,
          sandbox: Sandbox | None = None, deterministic: bool = False, **more: Any) -> Played:
     """Play to the end, and judge it. sandbox: for agents' Bash, which is off without one."""
     voices = {name: Voice(script, deterministic) for name, script in (

@@ -154,8 +154,8 @@ def test_the_probe_is_solved_by_reading_and_writing_and_its_update_is_told(tmp_p
 def test_a_target_that_the_manager_has_created_is_replaced_and_the_row_says_so(tmp_path: Path) -> None:
     """T34"""
     scenario = read_scenario(probe.write_probe(tmp_path))
-    done = play(scenario, [calls(write("aufgaben/hinweis.txt", "meins")), "Fertig.", calls(read("aufgaben/hinweis.txt")),
-                           "Fertig."])
+    done = play(scenario, [calls(write("aufgaben/hinweis.txt", "meins")), "Fertig.",
+                           calls(read("aufgaben/hinweis.txt")), "Fertig."])
     assert "update_collision" in done.score.labels
     assert "meins" not in done.results[-1] and "ersetzt" in done.results[-1]
 
@@ -192,8 +192,10 @@ def test_the_command_alone_decides_a_round(tmp_path: Path, check: dict, passed: 
 def test_a_scenario_whose_folder_name_holds_a_blank_can_be_decided(tmp_path: Path) -> None:
     """T32"""
     scenario = replace(tiny(tmp_path), scenario_id="zwei worte")
-    scenario = replace(scenario, rounds=(replace(scenario.rounds[0], question="Zu ${scenario_id} in ${workspace}.", check=replace(
-        scenario.rounds[0].check, command="test ${scenario_id} = 'zwei worte' && cat ${workspace}/ausgabe/r1.txt")),))
+    check = replace(scenario.rounds[0].check,
+                    command="test ${scenario_id} = 'zwei worte' && cat ${workspace}/ausgabe/r1.txt")
+    scenario = replace(scenario, rounds=(
+        replace(scenario.rounds[0], question="Zu ${scenario_id} in ${workspace}.", check=check),))
     done = play(scenario, [calls(solve()), "Fertig."])
     assert done.score.outcome == "solved" and done.told[0].endswith("Zu zwei worte in /arbeit.")
 
@@ -216,8 +218,8 @@ def test_no_real_path_reaches_an_agent_or_the_transcript(tmp_path: Path) -> None
     """T17"""
     done = play(tiny(tmp_path), [calls(create(paths=["/arbeit/akten"]), run("los"), call("ListSubagents"),
                                        call("InspectSubagent", subagent="leser"), call("Glob", pattern="**/*")),
-                                 calls(call("Read", file_path="/arbeit/nichts"), call("Edit", file_path="/arbeit/entwurf/x",
-                                                                                      old_string="a", new_string="b")),
+                                 calls(call("Read", file_path="/arbeit/nichts"), call(
+                                     "Edit", file_path="/arbeit/entwurf/x", old_string="a", new_string="b")),
                                  "Fertig."])
     told = json.dumps([done.course.to_json(), [v.requests for v in done.voices.values()], done.score.to_json()])
     assert "infranode-team" not in told and str(tmp_path) not in told and tempfile.gettempdir() + "/" not in told
@@ -296,7 +298,8 @@ def test_calls_that_stand_in_the_text_are_executed_too(tmp_path: Path) -> None:
     text = json.dumps({"name": "Write", "arguments": {"file_path": "/arbeit/ausgabe/r1.txt", "content": "gut"}})
     done = play(tiny(tmp_path), [text, "Fertig."])
     assert done.score.outcome == "solved"
-    assert done.requests[1][-1]["role"] == "user" and "/arbeit/ausgabe/r1.txt angelegt" in done.requests[1][-1]["content"]
+    last = done.requests[1][-1]
+    assert last["role"] == "user" and "/arbeit/ausgabe/r1.txt angelegt" in last["content"]
 
 
 def test_a_play_that_never_waits_ends_with_its_time_too(tmp_path: Path) -> None:
