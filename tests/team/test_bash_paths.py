@@ -93,6 +93,7 @@ COUNTED = [
     ("cat register/zu.csv", "register/zu.csv", "beside a granted file"),
     ("cat /arbeit/register/zu.csv", "/arbeit/register/zu.csv", "the same, absolute"),
     ("cat /arbeit/../etc/passwd", "/arbeit/../etc/passwd", "out of the root"),
+    ("cat ../arbeit/aufgaben/gibtsnicht", "../arbeit/aufgaben/gibtsnicht", "out of the root and back"),
     ("cat /usr/../etc/passwd", "/usr/../etc/passwd", "a detour"),
     ("cat /usr/../arbeit/akten/x", "/usr/../arbeit/akten/x", "a detour back"),
     ("cat //etc//passwd", "//etc//passwd", "more slashes"),

@@ -21,6 +21,7 @@ from tests.needs import need_program
 from tests.team.both_users import IS_ROOT, ORDINARY_UID, Place, a_place, for_both_users
 
 ROOT = Path(__file__).parents[2]
+OURS = f"25{os.getpid()}"           # seconds behind the point, by which this run's sleepers are found among others
 # A process in a session of its own, whose parent is gone.
 DAEMON = 'python3 -c "import os; os.fork() or (os.setsid(), os.execlp(\'sleep\', \'sleep\', \'{}\'))"'
 
@@ -261,18 +262,18 @@ def test_a_sandbox_that_cannot_be_set_up_is_no_result_of_the_command(box: Sandbo
 def test_a_timeout_ends_the_command_and_all_that_it_started(box: Sandbox) -> None:
     with a_place() as place:
         began = time.monotonic()
-        ended = run(box, place, f"{DAEMON.format(97.25)}; sleep 97.25 & sleep 97.25", 0.5)
+        ended = run(box, place, f"{DAEMON.format('97.' + OURS)}; sleep 97.{OURS} & sleep 97.{OURS}", 0.5)
         assert ended == Outcome(None, "", timed_out=True)
         assert time.monotonic() - began < 1.5
-        assert gone("97.25")
+        assert gone(f"97.{OURS}")
 
 
 @for_both_users
 def test_what_a_command_leaves_running_ends_with_it(box: Sandbox) -> None:
     with a_place() as place:
-        ended = run(box, place, f"{DAEMON.format(98.25)}; sleep 98.25 & disown; trap '' HUP; echo fertig")
+        ended = run(box, place, f"{DAEMON.format('98.' + OURS)}; sleep 98.{OURS} & disown; echo fertig")
         assert (ended.exit, ended.output) == (0, "fertig\n")
-        assert gone("98.25")
+        assert gone(f"98.{OURS}")
 
 
 @for_both_users
@@ -308,10 +309,10 @@ def test_a_cancelled_command_ends_soon(box: Sandbox) -> None:
         cancel = threading.Event()
         threading.Timer(0.3, cancel.set).start()
         began = time.monotonic()
-        ended = run(box, place, "sleep 99.25", 10, cancel=cancel)
+        ended = run(box, place, f"sleep 99.{OURS}", 10, cancel=cancel)
         assert (ended.exit, ended.stopped, ended.timed_out) == (None, "cancelled", False)
         assert time.monotonic() - began < 1
-        assert gone("99.25")
+        assert gone(f"99.{OURS}")
 
 
 @for_both_users
@@ -334,17 +335,17 @@ def test_a_command_outlives_the_thread_that_asked_for_it(box: Sandbox) -> None:
 
 def test_a_killed_host_leaves_nothing_running(box: Sandbox) -> None:
     code = ("from infranode_eval.team.sandbox import Slots, open_sandbox\n"
-            "with Slots().take() as slot:\n open_sandbox().run('sleep 96.25', [], 60, slot=slot)\n")
+            f"with Slots().take() as slot:\n open_sandbox().run('sleep 96.{OURS}', [], 60, slot=slot)\n")
     host = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     try:
         end = time.monotonic() + 10
-        while not alive("sleep\x0096.25") and time.monotonic() < end:
+        while not alive(f"sleep\x0096.{OURS}") and time.monotonic() < end:
             time.sleep(0.05)
-        assert alive("sleep\x0096.25"), "the command runs"
+        assert alive(f"sleep\x0096.{OURS}"), "the command runs"
     finally:
         host.send_signal(signal.SIGKILL)
         host.wait(5)
-    assert gone("sleep\x0096.25")
+    assert gone(f"sleep\x0096.{OURS}")
 
 
 # --- limits -----------------------------------------------------------------------------------------------------------
@@ -462,8 +463,8 @@ def test_an_interpreter_elsewhere_is_shown_below_usr(box: Sandbox) -> None:
         shutil.copy(shutil.which("cat", path="/usr/bin:/bin") or "", home / "katze")
         shown = {**programs.found_programs(), "true": str(home / "katze")}
         other = Bubblewrap(shown)
-        ended = other.run("true akten/x; cat /proc/self/mountinfo", [Mount(place.real / "akten", "/arbeit/akten", True)],
-                          5, slot=place.slot)
+        mount = Mount(place.real / "akten", "/arbeit/akten", True)
+        ended = other.run("/usr/bin/true akten/x; cat /proc/self/mountinfo", [mount], 5, slot=place.slot)
         assert ended.output.startswith("offen\n")
         assert "/usr/bin/true /usr/bin/true" in ended.output and place.top.name not in ended.output
 
@@ -543,9 +544,9 @@ def test_without_a_wall_limits_hold_and_a_daemon_does_not_hold_the_answer(bare: 
         assert "MemoryError" in bare.run("/usr/bin/env python3 -c 'x = bytearray(2 * 10**9)'", mounts, 5,
                                          slot=place.slot).output
         began = time.monotonic()
-        assert bare.run("sleep 95.25 & echo da", mounts, 5, slot=place.slot).output == "da\n"
+        assert bare.run(f"sleep 95.{OURS} & cat; echo da", mounts, 5, slot=place.slot).output == "da\n"
         assert time.monotonic() - began < 1
-        assert gone("95.25")
+        assert gone(f"95.{OURS}")
 
 
 def test_an_ordinary_user_may_make_namespaces_here(box: Sandbox) -> None:
