@@ -14,6 +14,7 @@ from infranode_eval.generator.team.leak import Secret
 from infranode_eval.generator.team.number import MONTHS, german_date, grouped, in_words
 from infranode_eval.generator.team.picture import GREY, PALE, Plot, Sheet
 from infranode_eval.generator.team.sound import speak
+from infranode_eval.generator.team.tender import Offer, Position, points, rounded, updated
 from infranode_eval.generator.team.texts import wirtschaft_vergabe as texts
 
 SEED = "wirtschaft_vergabe 1"
@@ -29,34 +30,6 @@ SPECIFICATION, MEMO = "vergabe/leistungsverzeichnis.txt", "entwurf/vergabevermer
 DROPPED, ADDED = 12, 15                             # numbers of the positions that the update takes out and brings
 FORGOTTEN = 11                                      # the position that osterluettich left out when adding up
 LEVELS = {"dornkamp": Fraction(100, 100), "fennhagen": Fraction(96, 100), "osterluettich": Fraction(104, 100)}
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """One line of the works. optional: only on special order, and not counted. price: in Euro, around which all bid."""
-
-    number: int
-    title: str
-    optional: bool
-    amount: int
-    unit: str
-    price: int
-
-
-@dataclass(frozen=True, slots=True)
-class Offer:
-    """prices: cents by number of position. percent: of a discount, which counts if `plain`. weeks: to build."""
-
-    prices: Mapping[int, int]
-    percent: int
-    plain: bool
-    weeks: int
-
-    def total(self, works: Sequence[Position], *, optional: bool = False, discount: bool | None = None) -> int:
-        """The checked sum in cents, or what a slip makes of it: optional positions counted, a discount (not) taken."""
-        taken = self.plain if discount is None else discount
-        sums = sum(p.amount * self.prices[p.number] for p in works if optional or not p.optional)
-        return rounded(Fraction(sums * (100 - self.percent * taken), 100))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,22 +73,6 @@ class Award:
     winner: str
     total: int
     points: int
-
-
-def rounded(value: Fraction) -> int:
-    """Half up."""
-    return int(value + Fraction(1, 2))
-
-
-def updated(estimate: int, read: tuple[int, int]) -> int:
-    return rounded(Fraction(estimate * read[1], read[0]))
-
-
-def points(sums: Mapping[str, int], weeks: Mapping[str, int]) -> dict[str, int]:
-    """Hundredths for each of the offers that count."""
-    lowest, shortest = min(sums.values()), min(weeks[name] for name in sums)
-    return {name: rounded((Fraction(70 * lowest, total) + Fraction(30 * shortest, weeks[name])) * 100)
-            for name, total in sums.items()}
 
 
 def awarded(facts: Facts, works: Sequence[Position], call: Call, read: tuple[int, int]) -> Award:
