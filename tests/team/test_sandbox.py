@@ -488,20 +488,18 @@ def test_without_bwrap_the_message_says_what_to_do(monkeypatch: pytest.MonkeyPat
         sandbox._tried.cache_clear()
 
 
-def test_a_bwrap_that_fails_the_trial_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    os.chmod(tmp_path, 0o755)
-    false = tmp_path / "bwrap"
-    false.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
-    false.chmod(0o755)
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    sandbox._tried.cache_clear()
-    try:
-        with pytest.raises(UsageError, match="No permissions to create a new namespace"):
-            open_sandbox()
-    finally:
+def test_a_bwrap_that_fails_the_trial_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    with a_place() as place:
+        false = place.top / "bwrap"
+        false.write_text("#!/bin/sh\necho 'No permissions to create a new namespace' >&2\nexit 1\n")
+        false.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{place.top}:{os.environ['PATH']}")
         sandbox._tried.cache_clear()
+        try:
+            with pytest.raises(UsageError, match="No permissions to create a new namespace"):
+                open_sandbox()
+        finally:
+            sandbox._tried.cache_clear()
 
 
 def test_an_unknown_kind_is_refused() -> None:
