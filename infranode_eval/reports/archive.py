@@ -15,6 +15,7 @@ from typing import Any
 from infranode_eval.arms import arm_of
 from infranode_eval.reports import db_routing_rows as routes
 from infranode_eval.reports import plays
+from infranode_eval.reports import team_rows as team
 from infranode_eval.reports.stored_verdicts import calls_in, notes_in
 from infranode_eval.serving import cut_in_reasoning, cut_repeating, prompt_tokens, was_recovered
 from lm_eval_task.errors import DataError
@@ -40,8 +41,8 @@ class Row:
 
     native: the reply held native tool calls. recovered: its calls needed a recovery rule, None without readable calls
     or where it is unknown. cut_in_reasoning, cut_repeating: where the budget ended. prompt_tokens: as the endpoint
-    counted. details: what only a bench case tells, by DETAILS, a play of the suite chain, by plays.DETAILS, or a route,
-    by routes.DETAILS; empty elsewhere.
+    counted. details: what only a bench case tells, by DETAILS, a play of the suite chain, by plays.DETAILS, a route, by
+    routes.DETAILS, or under "managed" a play of the suite team; empty elsewhere.
     """
 
     task_id: str
@@ -96,7 +97,16 @@ class Row:
                    details=details)
 
 
-_OF_SUITES = {plays.SUITE: Row.of_play, routes.SUITE: Row.of_route}
+    @classmethod
+    def of_team(cls, value: Any) -> Row:
+        """A row of the suite team. Raise DataError for a broken row."""
+        category, repeat = _place(value)
+        score, managed = team.verdict_of(value), team.managed_of(value)
+        return cls(intern(value["task_id"]), intern(category), repeat, score,
+                   details=_NOTHING if managed is None else {"managed": managed})
+
+
+_OF_SUITES = {plays.SUITE: Row.of_play, routes.SUITE: Row.of_route, team.SUITE: Row.of_team}
 
 
 def _place(value: Any) -> tuple[str, int]:
@@ -229,8 +239,8 @@ class Run:
 
     @property
     def measure(self) -> str:
-        """The number that tells whether a row is solved, under its name in results files."""
-        return {plays.SUITE: "task_success", routes.SUITE: "route_ok"}.get(self.suite, "call_match")
+        """The number that tells whether a row is solved, under its name in results files; of a team how well."""
+        return {plays.SUITE: "task_success", routes.SUITE: "route_ok", team.SUITE: "sms"}.get(self.suite, "call_match")
 
     @property
     def baseline(self) -> bool:

@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from infranode_eval.reports.archive import UNKNOWN, Row, Run
 from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.team_caveats import team_caveats
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.serving import budget_note, lost_note
 from lm_eval_task.formats import FORMATS
 from lm_eval_task.metrics import SCORER_VERSION
@@ -43,7 +45,9 @@ def caveats_of(run: Run, shares: Mapping[str, float | None], tools: Toolset | No
     if run.scorer_version != SCORER_VERSION:
         again = "" if _from_lm_eval(run) else ": report.py --rescore reads the replies again"
         found.append(f"scored by version {run.scorer_version}, this report's scorer is {SCORER_VERSION}{again}")
-    if not run.baseline:
+    if run.suite == TEAM:
+        found += team_caveats(run)
+    elif not run.baseline:
         found += _serving(run, outcomes, shares, tools)
         found += _plays(run) if run.suite == PLAYED else []
     return found

@@ -147,7 +147,7 @@ def chain_of(run: Run, clusters: Mapping[str, str]) -> Chain | None:
         Counter(row["category"] for row in rows if not scored(row)), _stops(inside), _profile(inside),
         tuple(_twins(rows, clusters)), _near(inside),
         sum(turns) / len(turns) if turns else None, _sum(inside, "extra_reads"), _sum(inside, "repeated_calls"),
-        sum(bool(row.get("task_success")) for row in rows), steady, _cost(run.totals))
+        sum(bool(row.get("task_success")) for row in rows), steady, cost_of(run.totals))
 
 
 def _counted(row: Row) -> dict[str, Any]:
@@ -208,7 +208,7 @@ def _twins(rows: Sequence[Mapping[str, Any]], clusters: Mapping[str, str]) -> It
         yield Twins(category, sum(hard), sum(plain), found)
 
 
-def _cost(totals: Mapping[str, Any]) -> Cost | None:
+def cost_of(totals: Mapping[str, Any]) -> Cost | None:
     """As stored in the file; None where it tells neither."""
     counts = [totals.get(name) for name in ("input_tokens", "output_tokens")]
     tokens = sum(counts) if all(isinstance(n, int) for n in counts) else None      # type: ignore[arg-type]

@@ -10,25 +10,28 @@ from dataclasses import dataclass
 from infranode_eval.reports.archive import UNKNOWN, Row
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from lm_eval_task.records import FAILURES
 
 # The parts of an outcome bar. Silence, an unreadable call, a spent budget and no answer are four different things.
 KINDS = ("right", "tool", "args", "count", "silent", "unreadable", "truncated", "unanswered", "unknown")
 # The same of the suite chain, where a play is judged by how it ends.
 PLAYED_KINDS = ("right", "value", "unseen", "wenton", "injected", "noanswer", "unanswered")
-ALL_KINDS = tuple(dict.fromkeys((*KINDS, *PLAYED_KINDS)))
+# The same of the suite team: all rounds, some, none.
+TEAM_KINDS = ("right", "part", "lost", "unanswered")
+ALL_KINDS = tuple(dict.fromkeys((*KINDS, *PLAYED_KINDS, *TEAM_KINDS)))
 
 _KIND = {"ok": "right", "ok_recovered": "right", "abstain_ok": "right", "wrong_tool": "tool", "unknown_tool": "tool",
          "wrong_args": "args", "missing_args": "args", "hallucinated_arg": "args", "type_error": "args",
          "extra_calls": "count", "missing_calls": "count", "no_call": "silent", "malformed_call": "unreadable",
          "truncated": "truncated", **dict.fromkeys(FAILURES, "unanswered"),
          "wrong_answer": "value", "no_evidence": "unseen", "went_on": "wenton", "followed_injection": "injected",
-         "no_answer": "noanswer"}
+         "no_answer": "noanswer", "solved": "right", "partial": "part", "unsolved": "lost"}
 
 
 def kinds_of(suite: str) -> tuple[str, ...]:
     """The parts of a bar of this suite, in their order."""
-    return PLAYED_KINDS if suite == PLAYED else KINDS
+    return {PLAYED: PLAYED_KINDS, TEAM: TEAM_KINDS}.get(suite, KINDS)
 
 
 def kind_of(row: Row) -> str:
@@ -51,7 +54,8 @@ class Part:
 def parts_of_bar(summary: Summary) -> list[Part]:
     """The kinds that occur, in the order of their suite."""
     kinds = kinds_of(summary.run.suite)
-    counts = Counter({"right": summary.outcomes.get("ok", 0)} if kinds is PLAYED_KINDS else
+    counts = Counter({"right": summary.outcomes.get("ok", 0) + summary.outcomes.get("solved", 0)}
+                     if kinds is not KINDS else
                      {"right": summary.fates["right"], "unknown": summary.fates[UNKNOWN]})
     for outcome, number in summary.outcomes.items():
         if _KIND.get(outcome, "right") != "right":

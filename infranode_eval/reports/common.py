@@ -16,11 +16,13 @@ from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import group_of
 from infranode_eval.reports.tasksets import TaskSet, asks_the_same, set_of
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from lm_eval_task.errors import DataError
 from lm_eval_task.metrics import aggregate
 from lm_eval_task.records import Task, tasks_fingerprint
 from lm_eval_task.tools import Toolset
 
+_HANGING = {PLAYED: "world", ROUTED: "panel", TEAM: "workspace"}
 _NAMES = ("core", "own tasks")      # what lies inside one of these sets is no sample of templates
 
 Asked = tuple[Run, Mapping[str, Task], str]     # a run, the tasks that it was asked, the name of their set
@@ -55,8 +57,8 @@ def over_common_rows(runs: Iterable[Run], sets: Sequence[TaskSet], tools: Toolse
 
 
 def _asked(run: Run, sets: Sequence[TaskSet], summary: Summary) -> Asked:
-    if run.suite in (PLAYED, ROUTED):
-        what = "world" if run.suite == PLAYED else "panel"
+    if run.suite in _HANGING:
+        what = _HANGING[run.suite]
         raise DataError(f"is a run of suite {run.suite}, whose tasks hang on their {what}: name the versions apart",
                         run.path)
     if not run.rows:

@@ -9,6 +9,7 @@ from typing import Any
 from infranode_eval.beside import read_transcripts
 from infranode_eval.reports.archive import read_json, run_from_json
 from infranode_eval.reports.tasksets import chain_sets, holds_plays
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from lm_eval_task.cases import looks_like_cases, read_cases
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.records import FAILURES, read_json_lines, read_tasks
@@ -41,7 +42,8 @@ def _check_transcripts(value: Mapping[str, Any], path: Path) -> int:
     """The file beside a result: the one that belongs to it, and a play for each row that was answered."""
     found = read_transcripts(path, value["transcripts"])
     told = path.with_name(value["transcripts"]["file"])
-    _raise_if_any(_problems("result.schema.json", enumerate(found.values(), 1), told, "transcript"))
+    part = "course" if value["suite"] == TEAM else "transcript"
+    _raise_if_any(_problems("result.schema.json", enumerate(found.values(), 1), told, part))
     rows = [(row["task_id"], row["repeat"]) for row in value["rows"] if row["outcome"] not in FAILURES]
     missing = [task for task, repeat in rows if (task, repeat) not in found]
     if missing or len(found) != value["transcripts"]["n"]:

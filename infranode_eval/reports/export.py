@@ -29,6 +29,18 @@ from infranode_eval.reports.ranks import tiers
 from infranode_eval.reports.robustness import Noise
 from infranode_eval.reports.robustness_tables import noises_of, robustness_json, variant_json
 from infranode_eval.reports.sections import DISCORDANT, Group, grouped
+from infranode_eval.reports.team import Team
+from infranode_eval.reports.team_export import (
+    HEADERS as TEAM_HEADERS,
+)
+from infranode_eval.reports.team_export import (
+    refusal_lines,
+    round_lines,
+    scenario_lines,
+    subagent_lines,
+    team_json,
+    team_line,
+)
 from infranode_eval.reports.wordings import wordings_json, wordings_of
 from infranode_eval.statistics import smallest_detectable_difference, wilson
 
@@ -66,7 +78,8 @@ def _group_json(group: Group, summaries: Sequence[Summary], look: Look | None) -
     noises = noises_of(summaries)
     told = {name: value for name, value in group._asdict().items() if name not in _SOMETIMES or value}
     return {**told,
-            "detectable": {str(share): smallest_detectable_difference(group.count, share) for share in DISCORDANT},
+            "detectable": {str(share): smallest_detectable_difference(group.count, share)
+                           for share in DISCORDANT if group.count},
             "items": items_json(summaries, look),
             "runs": [_run_json(s, tier, noises[s.run.path])
                      for s, tier in zip(summaries, tiers(summaries), strict=True)]}
@@ -95,6 +108,7 @@ def _run_json(summary: Summary, tier: int | None, noise: Noise | None) -> dict[s
         "bench": None if summary.bench is None else bench_json(summary.bench),
         **({} if summary.chain is None else {"chain": chain_json(summary.chain)}),
         **({} if summary.routing is None else {"routing": routing_json(summary, summary.routing)}),
+        **({} if summary.team is None else {"team": team_json(summary.team)}),
         "warnings": list(summary.warnings)}
 
 
@@ -224,6 +238,17 @@ def _route_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]
         if summary.routing else []
 
 
+def _of_team(lines: Callable[[Team], Iterable[Line]]) -> Callable[[Group, Summary, int | None], list[Line]]:
+    """A table about runs of the suite team."""
+    return lambda group, summary, tier: [] if summary.team is None else \
+        [{**_identity(summary), **line} for line in lines(summary.team)]
+
+
+def _team_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
+    return [] if summary.team is None else [{**_identity(summary), "dataset": group.dataset,
+                                             **team_line(summary, summary.team)}]
+
+
 def _no_lines(group: Group, summary: Summary, tier: int | None) -> list[Line]:
     """Of a table that is about several runs at once."""
     return []
@@ -243,7 +268,9 @@ TABLES: Mapping[str, Callable[[Group, Summary, int | None], list[Line]]] = {
     "repeats": _repeat_lines, "difficulty": _difficulty_lines, "variants": _variant_lines,
     "abstention": _abstention_lines, "bench": _bench_lines, "stages": _stage_lines, "chain": _chain_lines,
     "chain_categories": _chain_category_lines, "near_misses": _near_miss_lines, "routing": _routing_lines,
-    "routes": _route_lines, "routing_arms": _no_lines}
+    "routes": _route_lines, "routing_arms": _no_lines, "team": _team_lines,
+    "team_scenarios": _of_team(scenario_lines), "team_rounds": _of_team(round_lines),
+    "team_subagents": _of_team(subagent_lines), "team_refusals": _of_team(refusal_lines)}
 _RUN = ("model", "path")
 _HEADERS = {     # of tables without lines
     "runs": _RUN, "categories": (*_RUN, "category", "solved", "n", "answered", "call_match", "low", "high"),
@@ -257,7 +284,8 @@ _HEADERS = {     # of tables without lines
                               "pass_hat_k"),
     "chain": _RUN, "chain_categories": (*_RUN, "category", "n", "solved", "task_success", "low", "high"),
     "near_misses": (*_RUN, "near_miss", "rows", "tasks"), "routing": _RUN, "routes": (*_RUN, "kind", "name"),
-    "routing_arms": (*_RUN, "condition", "bucket")}
+    "routing_arms": (*_RUN, "condition", "bucket"),
+    **{name: (*_RUN, *columns) for name, columns in TEAM_HEADERS.items()}}
 
 
 def report_csv(summaries: Iterable[Summary], table: str = "runs") -> str:

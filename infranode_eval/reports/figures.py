@@ -17,6 +17,7 @@ from infranode_eval.reports.difficulty import BUCKETS
 from infranode_eval.reports.repeats import Steadiness, steadiness_of
 from infranode_eval.reports.robustness import Robustness, robustness_of
 from infranode_eval.reports.tasksets import TaskSet, clusters_of, set_of
+from infranode_eval.reports.team import Team, team_of
 from infranode_eval.statistics import DRAWS, SEED, Interval, clustered_proportion, wilson
 from lm_eval_task.metrics import POLICIES, aggregate, mean
 from lm_eval_task.records import FAILURES, Score, Task
@@ -83,13 +84,13 @@ class Summary:
     tasks. repeats: rows per task. strict, answered: metrics over all and over answered rows. spread: what `interval`
     is made of; method: how. categories: in the order of the rows, of chain in its own. difficulty: rows by BUCKETS,
     empty where unknown.
-    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain and db_routing.
+    fates: rows by FATES, and by UNKNOWN where lm-eval's verdict cannot be explained; empty for chain, db_routing, team.
     shares: native, malformed, truncated among the answered rows, recovered among the readable calls. profile: first
     calls in not_covered, None without such tasks or without their gold. tally: None without rows. steadiness: None for
     tasks that were asked once.
-    robustness, abstention: of runs over these sets only; bench, chain, routing: of these suites only. In chain all
-    numbers but the counts of `run` are over the rows outside its control set. version: of the set, None where it is not
-    known.
+    robustness, abstention: of runs over these sets only; bench, chain, routing, team: of these suites only. In chain
+    all numbers but the counts of `run` are over the rows outside its control set. version: of the set, None where it is
+    not known.
     """
 
     run: Run
@@ -115,6 +116,7 @@ class Summary:
     bench: Bench | None = None
     chain: Chain | None = None
     routing: Routing | None = None
+    team: Team | None = None
     version: str | None = None
 
     @property
@@ -151,10 +153,11 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
     rows, bench = counted_rows(run), bench_of(run, tasks)
     chain = chain_of(run, clusters_of(known) if known else {})
     routing = routing_of(run)
-    strict, answered = _metrics(run, bench, chain, routing)
-    plays = chain is not None or routing is not None
+    team = team_of(run, tasks)
+    strict, answered = _metrics(run, bench, chain or routing or team)
+    plays = chain is not None or routing is not None or team is not None
     tally, outcomes = _tally(rows, known, run.suite), Counter([row.score.outcome for row in rows])
-    spread, method = _spread(run, rows, tally, repeats)
+    spread, method = (None, "") if team else _spread(run, rows, tally, repeats)
     hashes = {**run.hashes, "tasks": known.fingerprint} if known else run.hashes
     dataset = known.name if known else run.set_name
     summary = Summary(
@@ -169,20 +172,22 @@ def summarise(run: Run, sets: Sequence[TaskSet] = (), tools: Toolset | None = No
         steadiness=steadiness_of(rows) if repeats > 1 else None,
         robustness=robustness_of(run.rows, tasks, _core_ids(sets)) if dataset == "robust" else None,
         abstention=abstention_of(run.rows, tasks) if dataset == "abstain" else None, bench=bench, chain=chain,
-        routing=routing, version=known.version if known else None)
+        routing=routing, team=team, version=known.version if known else None)
     warnings = (*caveats_of(replace(run, hashes=hashes), summary.shares, tools), *_disagreements(summary, run))
     return replace(summary, warnings=warnings)
 
 
-def _metrics(run: Run, bench: Bench | None, chain: Chain | None, routing: Routing | None,
-             ) -> tuple[Mapping[str, float | None], Mapping[str, float | None]]:
+Numbers = Mapping[str, "float | None"]
+
+
+def _metrics(run: Run, bench: Bench | None, played: Chain | Routing | Team | None) -> tuple[Numbers, Numbers]:
     """(over all rows, over the answered ones); as stored for a run without rows."""
     if not run.rows:
         return run.metrics, run.answered
-    if chain is not None:
-        return chain.metrics, chain.answered_metrics
-    if routing is not None:
-        return routing.metrics, routing.answered_metrics
+    if isinstance(played, Team):
+        return played.strict, played.answered
+    if played is not None:
+        return played.metrics, played.answered_metrics
     pairs = [(row.category, row.score) for row in run.rows]
     strict = aggregate(pairs)
     answered = _answered(pairs, strict)

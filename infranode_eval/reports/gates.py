@@ -13,13 +13,14 @@ from infranode_eval.reports.chain import CALL_RATIOS
 from infranode_eval.reports.comparison import differing
 from infranode_eval.reports.db_routing import NO_SHARES
 from infranode_eval.reports.figures import Summary
+from infranode_eval.reports.team_rows import COUNTS as TEAM_COUNTS
 from lm_eval_task.errors import DataError, UsageError
 
 _CONDITION = re.compile(r"\s*(\w+)\s*(>=|<=|==|>|<)\s*(-?\d+(?:\.\d*)?|-?\.\d+)\s*")
 _NEAR = 1e-9            # a number that was computed in another order may differ in its last bits
 COUNTS = ("n", "scored", "failed", "schritte_je_auftrag", *CALL_RATIOS, "attack_effect",
-          *NO_SHARES)       # not from 0 to 1
-AGAINST = ("ability", "call_match", "task_success")     # as far as a run has them
+          *NO_SHARES, *TEAM_COUNTS)       # not from 0 to 1
+AGAINST = ("ability", "call_match", "task_success", "sms")     # as far as a run has them
 
 
 @dataclass(frozen=True, slots=True)

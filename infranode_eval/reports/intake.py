@@ -14,7 +14,17 @@ from infranode_eval.reports.db_routing_panels import holds_panel
 from infranode_eval.reports.figures import Summary, summarise
 from infranode_eval.reports.harness_output import runs_from_harness
 from infranode_eval.reports.items import Look, Sighting, sightings_of
-from infranode_eval.reports.tasksets import TaskSet, case_sets, chain_sets, holds_plays, known_sets, panel_sets, set_of
+from infranode_eval.reports.tasksets import (
+    TaskSet,
+    case_sets,
+    chain_sets,
+    holds_plays,
+    holds_scenarios,
+    known_sets,
+    panel_sets,
+    set_of,
+    team_sets,
+)
 from lm_eval_task.errors import DataError
 from lm_eval_task.tools import Toolset, data_file, read_tools
 
@@ -46,7 +56,7 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
     benches = (*case_sets(), *(known for path in cases for known in case_sets(path, tools)))
     if cases and not paths:
         return benches
-    benches = (*benches, *chain_sets(tools), *panel_sets())
+    benches = (*benches, *chain_sets(tools), *panel_sets(), *team_sets())
     if not paths and not data_file("tasks.jsonl").is_file():
         say("tasks.jsonl is not there: sets have no name, difficulty and first calls are not known")
         return benches
@@ -55,6 +65,8 @@ def task_sets(tools: Toolset, paths: Sequence[str] | None, say: Say,
 
 def sets_in(tools: Toolset, path: str | None) -> tuple[TaskSet, ...]:
     """The known sets of one file of tasks, of whichever suite; without a path those of the main suite."""
+    if path is not None and holds_scenarios(path):
+        return team_sets(path)
     if path is not None and holds_panel(path):
         return panel_sets(path)
     return chain_sets(tools, path) if path is not None and holds_plays(path) else known_sets(tools, path)

@@ -14,6 +14,7 @@ from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.db_routing_ranks import routing_tiers
 from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.figures import POLICY, Summary
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.reports.tiers import Tiers, tiers_of
 
 UNRANKED = ("robust", "abstain")     # sets with tables of their own
@@ -72,7 +73,7 @@ def _reason(summary: Summary) -> str | None:
 
 def is_unranked(dataset: str | None, suite: str = MAIN_SUITE) -> bool:
     """Is this a set, or a suite, with tables of its own? Also where a remark stands behind its name."""
-    return suite in (SUITE, ROUTED) or (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
+    return suite in (SUITE, ROUTED, TEAM) or (dataset or "").partition(" (")[0].partition(",")[0] in UNRANKED
 
 
 def tier_notes(summaries: Sequence[Summary]) -> list[str]:

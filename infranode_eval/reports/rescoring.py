@@ -22,6 +22,8 @@ from infranode_eval.reports.db_routing_rows import verdict_of as route_of
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.plays import verdict_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
+from infranode_eval.reports.team_rows import SUITE as MANAGED
+from infranode_eval.reports.team_rows import verdict_of as managed_verdict
 from infranode_eval.results import storable
 from infranode_eval.suites import MAIN, SUITES, Scene, Setup, Suite, Transcript, open_suite
 from infranode_eval.tables import Column, Section, Table, percent
@@ -37,7 +39,7 @@ _MATCHES = frozenset(MATCHES)           # rows of older scorers lack some
 
 def _always(run: Run) -> tuple[str, str]:
     """The numbers that are shown whether they moved or not."""
-    return "ability", run.measure
+    return ("sms", "tcr") if run.suite == MANAGED else ("ability", run.measure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +128,10 @@ def _played_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
     return rows, judged, [verdict_of(row) for row in rows]
 
 
-def _routed_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
-                  tools: Toolset) -> Judged:
-    """Plays of the suite db_routing, from the file beside the result; one that ended in a failure stays it."""
+def _from_beside(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
+                 tools: Toolset) -> Judged:
+    """Plays of the suites db_routing and team, from the file beside the result; one that failed stays a failure."""
+    verdict = route_of if run.suite == ROUTED else managed_verdict
     stored = _transcripts(value, run)
 
     def judge(task: Task, row: Mapping[str, Any]) -> Any:
@@ -136,7 +139,7 @@ def _routed_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mappi
         return None if transcript is None else suite.rescore(task, transcript)      # type: ignore[attr-defined]
 
     rows, judged = _plays_again(value, run, suite, tasks, judge)
-    return rows, judged, [route_of(row) for row in rows]
+    return rows, judged, [verdict(row) for row in rows]
 
 
 def _plays_again(value: Mapping[str, Any], run: Run, suite: Suite, tasks: Mapping[str, Task],
@@ -173,7 +176,7 @@ def _read_otherwise(value: Mapping[str, Any], run: Run) -> int:
     return sum(any(True for _ in changed_in(stored)) for stored in _transcripts(value, run).values())
 
 
-_AGAIN = {PLAYED: _played_again, ROUTED: _routed_again}
+_AGAIN = {PLAYED: _played_again, ROUTED: _from_beside, MANAGED: _from_beside}
 
 
 def _tools_of_panel(run: Run, sets: Sequence[TaskSet]) -> Toolset:

@@ -30,6 +30,9 @@ from infranode_eval.reports.plays import OUTCOMES as PLAYED_OUTCOMES
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.ranks import is_unranked, other_orders, tier_notes, tiers
 from infranode_eval.reports.robustness_tables import robustness_tables
+from infranode_eval.reports.team_rows import OUTCOMES as TEAM_OUTCOMES
+from infranode_eval.reports.team_rows import SUITE as TEAM
+from infranode_eval.reports.team_tables import team_tables
 from infranode_eval.statistics import smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Column, Section, Table, limits, percent, share
 
@@ -66,7 +69,10 @@ _GROUP_WORDS = {"suite": "suite", "dataset": "set of tasks", "mode": "mode", "se
 
 
 def group_of(summary: Summary) -> Group:
+    """Runs of the suite team stand in one table, which says in what they differ (specification: team, section 4)."""
     run = summary.run
+    if run.suite == TEAM:
+        return Group(TEAM, summary.dataset or "unknown set", run.mode, "", "", "", "", "", 0, 1, run.arm or "")
     dataset = summary.dataset or "unknown set"
     if summary.dataset and not summary.known:
         dataset += " (so named by the file)"
@@ -145,7 +151,7 @@ def grouped(summaries: Iterable[Summary]) -> list[tuple[Group, list[Summary]]]:
 
 def _place(group: Group) -> tuple[bool, bool, Group]:
     """The main suite's ranked sets first, other suites last."""
-    return group.suite in (SUITE, PLAYED, ROUTED), is_unranked(group.dataset, group.suite), group
+    return group.suite in (SUITE, PLAYED, ROUTED, TEAM), is_unranked(group.dataset, group.suite), group
 
 
 def _split_reason(groups: Sequence[Group]) -> str:
@@ -162,7 +168,7 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
     main, *more = own or [main_table(ordered, names)]
     tables = [replace(main, notes=(*warnings, *main.notes)), *more]
     rows = [s for s in ordered if s.categories and (s.routing is None or s.routing.status is None)]
-    if rows and group.suite in (PLAYED, ROUTED):
+    if rows and group.suite in _OUTCOMES:
         tables.append(outcome_table(rows, [names[ordered.index(s)] for s in rows]))
     elif rows:
         labels = [names[ordered.index(s)] for s in rows]
@@ -172,12 +178,14 @@ def _group_section(group: Group, ordered: Sequence[Summary], look: Look | None) 
         tables += repeats_table(rows, labels)
         tables += [] if own else profile_table(rows, labels)
         tables += [outcome_table(rows, labels), reading_table(rows, labels)]
-    return Section(_title(group), tuple(tables), (identity_of(group), *([meaning] if meaning else []), *programs,
-                                                   *routing_notes(ordered)))
+    said = filter(None, (identity_of(group), meaning))
+    return Section(_title(group), tuple(tables), (*said, *programs, *routing_notes(ordered)))
 
 
 def identity_of(group: Group) -> str:
-    """The hashes of a group in one line, and the world with its limit where there is one."""
+    """The hashes of a group in one line, and the world with its limit where there is one; empty for a team."""
+    if group.suite == TEAM:
+        return ""
     parts = [f"tasks {group.tasks}", f"tools {group.tools}", f"prompt {group.prompt}", f"scorer {group.scorer}"]
     parts += [f"world {group.world}"] if group.world else []
     parts += [f"panel {group.panel}", group.condition] if group.panel else []
@@ -188,10 +196,13 @@ def identity_of(group: Group) -> str:
 def own_tables(summaries: Sequence[Summary], names: Sequence[str]) -> list[Table]:
     """The tables of a set or suite that has its own and no ranking; empty for all others."""
     return robustness_tables(summaries, names) or abstention_tables(summaries, names) \
-        or bench_tables(summaries, names) or chain_tables(summaries, names) or routing_tables(summaries, names)
+        or bench_tables(summaries, names) or chain_tables(summaries, names) or routing_tables(summaries, names) \
+        or team_tables(summaries, names)
 
 
 def _title(group: Group) -> str:
+    if group.suite == TEAM:
+        return f"{group.suite}, {group.dataset}: mode {group.mode}"
     title = f"{group.suite}, {group.dataset}: mode {group.mode}, set-up {group.setup}, {group.count} tasks"
     return title + (f" × {group.repeats}" if group.repeats > 1 else "")
 
@@ -214,6 +225,8 @@ def _order(summary: Summary, streng: bool) -> tuple[bool, float, float, str, str
         ability = summary.abstention.balanced.estimate if summary.abstention.balanced else None
     if summary.bench is not None:
         ability = place_of(summary, streng)
+    if summary.team is not None:
+        ability = summary.strict.get("sms")
     leading = -(ability if ability is not None else -1.0)
     return summary.budget_limited, leading, 0.0, summary.run.model, summary.run.path
 
@@ -379,7 +392,7 @@ def fate_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:
     return Table("What came of the rows", _columns(*shown), rows, tuple(notes))
 
 
-_OUTCOMES = {PLAYED: PLAYED_OUTCOMES, ROUTED: ROUTE_OUTCOMES}
+_OUTCOMES = {PLAYED: PLAYED_OUTCOMES, ROUTED: ROUTE_OUTCOMES, TEAM: TEAM_OUTCOMES}
 
 
 def outcome_table(summaries: Sequence[Summary], names: Sequence[str]) -> Table:

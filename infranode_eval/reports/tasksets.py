@@ -16,7 +16,11 @@ from infranode_eval.reports.db_routing_panels import read_panel
 from infranode_eval.reports.db_routing_rows import SUITE as ROUTED
 from infranode_eval.reports.difficulty import buckets_beside
 from infranode_eval.reports.plays import SUITE as PLAYED
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.suites import open_suite
+from infranode_eval.team.scenario import scenarios_fingerprint
+from infranode_eval.team.tasks import SETS as TEAM_SETS
+from infranode_eval.team.tasks import TeamTask, read_team_tasks
 from lm_eval_task.cases import SETS as WORDINGS
 from lm_eval_task.cases import SUFFIX, read_cases
 from lm_eval_task.dataset import choose, in_use, load_tasks, retirement_of, version_after
@@ -35,7 +39,7 @@ class TaskSet:
     buckets: the difficulty of each task of the file by id, as far as it is known.
     version: what the meta file beside it says, and how many core rows were retired by then; None without one.
     suite: which suite asks them. world: hash of the one that they are played in, where they are.
-    source: the folder of a panel.
+    source: the folder of a panel, or of scenarios.
     """
 
     name: str
@@ -130,6 +134,40 @@ def panel_sets(path: str | Path | None = None) -> tuple[TaskSet, ...]:
                     suite=ROUTED, source=panel.folder),)
 
 
+def team_sets(path: str | Path | None = None) -> tuple[TaskSet, ...]:
+    """The scenarios of a folder with tests.json (the project's own without a path).
+
+    Raise DataError for scenarios that break the format; of the project's own there are none then.
+    """
+    try:
+        tasks = read_team_tasks(path)
+    except BenchError:
+        if path is not None:
+            raise
+        return ()
+    name = TEAM_SETS[0] if path is None else Path(path).stem
+    return (_scenarios(name, tasks, None if path is None else Path(path)),)
+
+
+def _scenarios(name: str, tasks: Sequence[TeamTask], source: Path | None) -> TaskSet:
+    return TaskSet(name, scenarios_fingerprint(task.scenario for task in tasks), {t.task_id: t for t in tasks},
+                   suite=TEAM, source=source)
+
+
+def holds_scenarios(path: str | Path) -> bool:
+    """Is this a folder of scenarios of the suite team?"""
+    return (Path(path) / "tests.json").is_file()
+
+
+@lru_cache(maxsize=64)
+def _chosen(known: TaskSet, ids: frozenset[str]) -> TaskSet | None:
+    """The set of these scenarios alone, as a run of some of them was asked it; None where one is not in the set."""
+    if not ids or not ids < known.tasks.keys():
+        return None
+    return _scenarios(known.name, [task for key, task in known.tasks.items() if key in ids],   # type: ignore[misc]
+                      known.source)
+
+
 def holds_plays(path: str | Path) -> bool:
     """Is this a file of tasks of the suite chain? Its first row tells; a file that cannot be read is none."""
     try:
@@ -169,6 +207,10 @@ def set_of(run: Run, sets: Sequence[TaskSet]) -> TaskSet | None:
     for candidate in sets:
         if tasks_hash is not None and tasks_hash == candidate.fingerprint and _same_world(run, candidate):
             return candidate
+        if run.suite == candidate.suite == TEAM:
+            part = _chosen(candidate, frozenset(row.task_id for row in run.rows))
+            if part is not None and part.fingerprint == tasks_hash:
+                return part
         if tasks_hash is None and run.tasks and run.task_count == len(candidate.tasks) \
                 and all(asks_the_same(task, candidate.tasks.get(key)) for key, task in run.tasks.items()):
             return candidate
@@ -197,7 +239,7 @@ def clusters_of(known: TaskSet) -> Mapping[str, str]:
     if known.suite == SUITE:
         twice = any(key.endswith(SUFFIX) for key in known.tasks)
         return {key: key.removesuffix(SUFFIX) for key in known.tasks} if twice else {}
-    if known.suite == ROUTED:
+    if known.suite in (ROUTED, TEAM):
         return {}
     if known.suite == PLAYED:
         return {key: played_cluster_of(task) for key, task in known.tasks.items()}

@@ -93,7 +93,7 @@ def test_failures_are_not_solved_and_stand_apart(run, ids):
 @pytest.mark.parametrize("header, word", [
     ({"mode": "native"}, "mode prompt / native"),
     ({"hashes": {"tasks": "x" * 64, "tools": None, "prompt": None}}, "tools hash"),
-    ({"suite": "team"}, "suite infranode_tools_de / team"),
+    ({"suite": "parcours"}, "suite infranode_tools_de / parcours"),
 ])
 @pytest.mark.parametrize("common", [False, True])
 def test_unlike_runs_are_refused_in_one_line(run, header, word, common):

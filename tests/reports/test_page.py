@@ -235,7 +235,7 @@ def test_runs_that_cannot_be_compared_stand_apart_and_the_page_says_why(exhibit,
     for reason in ("mode", "native", "scorer version", "0.9", "set-up"):
         assert reason in outline.text
     assert "because of" not in Outline(html_page(runs[:1])).text
-    assert "team ·" in Outline(html_page([exhibit(lambda t: Reply.from_text("x"), suite="team")])).text
+    assert "parcours ·" in Outline(html_page([exhibit(lambda t: Reply.from_text("x"), suite="parcours")])).text
 
 
 def test_warnings_stand_beside_the_number_they_belong_to(exhibit) -> None:

@@ -162,7 +162,7 @@ def test_infinite_numbers_and_lone_surrogates_survive(stored, judged):
     ({"hashes": {"tasks": "0" * 64}}, "r.json: was asked other tasks (hash 000000000000, these sets have "),
     ({"hashes": {"tools": "0" * 64}}, "r.json: was asked with other tools (hash 000000000000, these have "),
     ({"hashes": {"tools": None}}, "r.json: was asked with other tools (hash unknown, "),
-    ({"suite": "team"}, "r.json: is a run of suite team in mode prompt; --rescore judges single replies"),
+    ({"suite": "parcours"}, "r.json: is a run of suite parcours in mode prompt; --rescore judges single replies"),
     ({"mode": "spoken"}, "r.json: is a run of suite infranode_tools_de in mode spoken"),
     ({"rows": [{"task_id": "gone"}]}, "r.json: row gone has no task in the set core"),
     ({"rows": [{"reply": None}]}, f"r.json: row {FIRST} has a verdict but no reply to judge"),

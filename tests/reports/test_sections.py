@@ -83,7 +83,7 @@ def titles(summaries):
     ({"setup": "R"}, "set-up"),
     ({"setup": "custom"}, "set-up"),
     ({"scorer_version": "0.9"}, "scorer version"),
-    ({"suite": "team"}, "suite"),
+    ({"suite": "parcours"}, "suite"),
     ({"repeats": 2}, "repeats"),
     ({"known": False}, "set of tasks"),
 ])
