@@ -69,7 +69,7 @@ Aufruf des Programms für Nr. 7, nur mit den Angeboten, die gewertet werden:
 Es druckt je Angebot eine Zeile: KURZNAME PUNKTE
 """
 PROGRAM = '''\
-"""Punkte nach Nr. 7 der Wertungsregel; Aufruf: wertung.py KURZNAME=SUMME_CENT:WOCHEN …"""
+"""Berechnet die Punkte nach Nr. 7 der Wertungsregel (Aufruf siehe dort)."""
 import sys
 from fractions import Fraction
 

@@ -50,7 +50,7 @@ Abfluss am Pegel Kolkwehr: python3 auswertung/abfluss.py auswertung/parameter.tx
 Das Programm liest die vier Werte der Datei und druckt Wasserstand, Höhe und Abfluss.
 """
 PROGRAM = '''\
-"""Wasserstand, Höhe und Abfluss am Pegel Kolkwehr; Aufruf: abfluss.py PARAMETERDATEI"""
+"""Berechnet Wasserstand, Höhe und Abfluss am Pegel Kolkwehr aus einer Parameterdatei."""
 import sys
 from fractions import Fraction
 

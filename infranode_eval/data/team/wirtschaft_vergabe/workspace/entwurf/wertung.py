@@ -1,4 +1,4 @@
-"""Punkte nach Nr. 7 der Wertungsregel; Aufruf: wertung.py KURZNAME=SUMME_CENT:WOCHEN …"""
+"""Berechnet die Punkte nach Nr. 7 der Wertungsregel (Aufruf siehe dort)."""
 import sys
 from fractions import Fraction
 

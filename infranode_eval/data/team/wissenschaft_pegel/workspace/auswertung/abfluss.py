@@ -1,4 +1,4 @@
-"""Wasserstand, Höhe und Abfluss am Pegel Kolkwehr; Aufruf: abfluss.py PARAMETERDATEI"""
+"""Berechnet Wasserstand, Höhe und Abfluss am Pegel Kolkwehr aus einer Parameterdatei."""
 import sys
 from fractions import Fraction
 
