@@ -62,7 +62,7 @@ def _basis(manner: Manner, desk: Desk) -> Script:
 def _before(manner: Manner, desk: Desk) -> Script:
     """Round 2: an eye for the chart; or a reader for the early sheet."""
     lines, = yield (Call("Grep", {"pattern": "Vorwoche", "path": TASKS, "output_mode": "content", "-n": False}),)
-    wanted, modality = ("Vorabauszug", "text") if manner.decoy else ("Balkenbild", "image")
+    wanted, modality = ("Vorabauszug", "text") if manner.decoy else ("Balkendiagramm", "image")
     source = place(desk.notes["index"], wanted) if wanted in lines else ROOT
     _, told = yield (create(manner, "bildleser", modality, source, system_prompt=DUTY), run(
         "bildleser", f"Welche Zahl nennt {source} für jeden der vier Kreise?"))

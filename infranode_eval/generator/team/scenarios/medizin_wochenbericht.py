@@ -208,7 +208,7 @@ def table_text(table: Table) -> str:
 
 def chart_report(facts: Facts) -> str:
     """What someone who sees the chart reports."""
-    return ("Balkenbild „Fälle der Meldewoche 46 je Kreis“, Beschriftung der Balken: "
+    return ("Balkendiagramm „Fälle der Meldewoche 46 je Kreis“, Beschriftung der Balken: "
             + ", ".join(f"{name} {facts.before[key]}" for key, name in NAMES.items()) + ".")
 
 

@@ -184,7 +184,7 @@ def _remedies(rng: random.Random) -> list[Remedy]:
     orders = ((1, 0, 2), (0, 2, 1), (2, 1, 0), (0, 1, 2), (1, 2, 0), (2, 0, 1))
     codes = ["E" + "".join(str(digits[place]) for place in order) for order in orders]
     measures = ["Lüfter reinigen", "Steuergerät neu starten", "Ladekabel ersetzen", "Kühlmittelpumpe tauschen",
-                "Schütz prüfen", "Kartenleser abgleichen"]
+                "Schütz prüfen", "Kartenleser tauschen"]
     hours = rng.sample((4, 8, 12, 24, 48, 72), 6)
     return [Remedy(*row) for row in zip(codes, measures, hours, strict=True)]
 
@@ -251,7 +251,7 @@ def register_text(register: Sequence[Charger]) -> str:
 
 
 def firmware_text(facts: Facts) -> str:
-    lines = ["typ;leistung_von_kw;leistung_bis_kw;firmware_soll", "Hexa S;0;22;1.7.4", "Kolumbus 2;0;99;3.11.0"]
+    lines = ["typ;leistung_von_kw;leistung_bis_kw;firmware_soll", "Hexa S;0;22;3.10.2", "Kolumbus 2;0;99;3.11.0"]
     lines += [f"{KIND};{low};{high};{version}" for low, high, version in facts.firmware]
     return "\n".join(lines) + "\n"
 

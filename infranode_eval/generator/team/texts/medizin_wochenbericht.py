@@ -22,7 +22,7 @@ regelwerk/meldeweg.txt – Meldeweg für Praxen und Labore
 regelwerk/datenschutz.txt – Hinweise zum Datenschutz
 tabellen/wochentabelle.txt – Wochentabelle: Einwohner und Schwellen
 tabellen/praxen.txt – Liste der meldenden Praxen
-bilder/vorwoche.png – Balkenbild: Fälle der Vorwoche je Kreis
+bilder/vorwoche.png – Balkendiagramm: Fälle der Vorwoche je Kreis
 bilder/karte.png – Kartenskizze der vier Kreise
 anrufe/nachmeldung.wav – Mitschnitt: Anruf des Labors mit einer Nachmeldung
 anrufe/mitschnitt.txt – Angaben zum Mitschnitt
@@ -45,13 +45,13 @@ Zählregel
 1. Welche Meldungen Fälle sind, bestimmt die Falldefinition dieser Saison.
 2. Eine Meldung gehört in die Meldewoche, in der sie eingegangen ist.
 3. Krankenhausfälle sind Fälle mit dem Eintrag „ja“ in der Spalte krankenhaus.
-4. Was ein Labor telefonisch nachmeldet, beruht auf PCR und wird bei dem genannten Kreis
-   zu den Fällen der genannten Meldewoche addiert.
+4. Was ein Labor telefonisch nachmeldet, beruht auf PCR und wird für den genannten Kreis
+   zu den Fällen der Meldewoche 47 addiert.
 5. Inzidenz = Fälle × 100.000 / Einwohner, kaufmännisch auf eine Nachkommastelle gerundet.
 6. Stufe: „niedrig“ unter der Schwelle „erhöht“, „erhöht“ ab dieser Schwelle, „stark erhöht“ ab
    der Schwelle „stark erhöht“. Verglichen wird die gerundete Inzidenz.
 7. Veränderung zur Vorwoche = (Fälle − Fälle der Vorwoche) × 100 / Fälle der Vorwoche,
-   kaufmännisch auf eine Nachkommastelle gerundet. Gefallene Zahlen ergeben ein Minus.
+   kaufmännisch auf eine Nachkommastelle gerundet. Bei einem Rückgang steht ein Minus davor.
 """
 RESULTS = "Für die Ergebnisse: je Aufgabe eine JSON-Datei in UTF-8, benannt nach der Aufgabe.\n"
 REPORT = """\
@@ -62,14 +62,14 @@ Fälle im Berichtsgebiet: <FAELLE>
 Fälle der Vorwoche: <VORWOCHE>
 Veränderung: <VERAENDERUNG> %
 Höchste Inzidenz: <KREIS> mit <INZIDENZ> je 100.000 Einwohner
-Kreise über der Schwelle „erhöht“ oder „stark erhöht“: <ANZAHL>
+Kreise der Stufe „erhöht“ oder „stark erhöht“: <ANZAHL>
 Bezugsgrößen: Wochentabelle <PRUEFZEICHEN>
 """
 STYLE = """\
 Schreibweise im Bericht
 
-Zahlen ohne Punkt zwischen den Tausendern, Nachkommastelle nach dem Komma,
-kein Pluszeichen vor gestiegenen Werten. Kreise heißen wie im Auftrag, ohne das Wort „Kreis“.
+Eingesetzte Zahlen ohne Tausenderpunkt, Nachkommastelle nach einem Komma, kein Pluszeichen bei
+einem Anstieg. Kreise werden genannt wie im Auftrag, ohne das Wort „Kreis“.
 """
 DEFINITION = """\
 Falldefinition Atemwegsinfektionen, Saison 2026/27
@@ -112,7 +112,7 @@ Erratum zur Wochentabelle 2026/27
 
 In der Wochentabelle waren die Einwohnerzahlen der Kreise Wiehau und Lammeroth vertauscht, und
 die Schwelle „erhöht“ stammte aus einer früheren Saison. Die Tabelle in tabellen/ ist ersetzt; die
-fehlerhafte Fassung wird nirgends aufbewahrt. Gerechnet wird ab sofort mit der neuen Fassung.
+fehlerhafte Fassung wird nicht aufbewahrt. Gerechnet wird ab sofort mit der neuen Fassung.
 Der Korrekturvermerk an die Landesstelle führt beide Fassungen mit ihrem Prüfzeichen auf.
 """
 ROUTE = """\
@@ -125,8 +125,8 @@ Maßgeblich ist der Mitschnitt, nicht die Mitschrift.
 PRIVACY = """\
 Datenschutz
 
-Meldelisten enthalten keine Namen. Altersgruppen stehen als Spanne darin. Die Listen verlassen
-das Haus nicht; in Berichten erscheinen nur Summen.
+Meldelisten enthalten keine Namen; das Alter ist nur als Altersgruppe angegeben. Die Listen
+verlassen das Haus nicht; in Berichten erscheinen nur Summen.
 """
 PRACTICES = """\
 Meldende Praxen in dieser Saison
@@ -141,35 +141,36 @@ Angaben zum Mitschnitt
 
 Anruferin: Labor Quistorp, diensthabende Assistenz
 Angenommen von: Rufbereitschaft des Gesundheitsamts
-Einwilligung zum Mitschnitt liegt vor. Abgehört und bestätigt wurde er noch nicht.
+Anlass: Nachmeldung zur Meldewoche 47
+Die Einwilligung liegt vor. Abgehört und bestätigt wurde der Mitschnitt noch nicht.
 """
 TRANSCRIPT = """\
 Automatische Mitschrift (ungeprüft)
 
 Labor Quistorp. Nachmeldung für den Kreis Ostrahden: {cases} Fälle RSV,
 davon {hospital} im Krankenhaus.
-Erkennungsgüte: mittel. Zahlen können verdreht sein.
+Erkennungsgüte: mittel. Zahlendreher sind möglich.
 """
 EARLY = """\
 Vorabauszug zur Vorwoche (Stand Donnerstag, überholt)
 
 Fälle der Meldewoche 46 nach den bis dahin vorliegenden Meldungen:
 {rows}
-Der endgültige Stand wird als Balkenbild veröffentlicht.
+Der endgültige Stand wird als Balkendiagramm veröffentlicht.
 """
 QUESTIONS = {
     "r1": """\
 Für den Wochenbericht der Meldewoche 47 brauchen wir zuerst die Bezugsgrößen. Wie viele Einwohner führt die \
-Wochentabelle für den Kreis Wiehau, ab welcher Inzidenz gilt die Lage als „erhöht“, und zählt eine Meldung als Fall, \
-die sich nach der geltenden Falldefinition nur auf das klinische Bild stützt?
+Wochentabelle für den Kreis Wiehau, ab welcher Inzidenz gilt die Lage als „erhöht“, und zählt nach der \
+geltenden Falldefinition eine Meldung als Fall, die sich nur auf das klinische Bild stützt?
 
 Schreiben Sie ${workspace}/ausgabe/r1.json mit diesen Schlüsseln:
 - "einwohner_wiehau": ganze Zahl
 - "schwelle_erhoeht": ganze Zahl, Fälle je 100.000 Einwohner und Woche
 - "klinisch_zaehlt": true oder false""",
     "r2": """\
-Womit vergleichen wir? Die endgültigen Fallzahlen der Vorwoche sind nur als Balkenbild veröffentlicht. Stellen Sie die \
-Fälle der Meldewoche 46 je Kreis fest und bilden Sie die Summe.
+Womit vergleichen wir? Die endgültigen Fallzahlen der Vorwoche sind nur als Balkendiagramm veröffentlicht. Stellen Sie \
+die Fälle der Meldewoche 46 je Kreis fest und bilden Sie die Summe.
 
 Schreiben Sie ${workspace}/ausgabe/r2.json mit diesen Schlüsseln, jeweils als ganze Zahl:
 - "dornsee", "wiehau", "lammeroth", "ostrahden": Fälle der Meldewoche 46

@@ -36,7 +36,7 @@ FAULT = """\
 Offene Störung
 
 Säule: LS-117 (Schnellladesäule, umgebaut im Frühjahr)
-Gemeldet über die Störungshotline; ein schriftlicher Eingang liegt nicht vor.
+Gemeldet über die Störungshotline; eine schriftliche Meldung liegt nicht vor.
 Betrachteter Monat: September 2026, {hours} Stunden
 Ausfall der Säule in diesem Monat: {outage} Stunden
 Sachbearbeitung: Tjark Hollmann, Vertretung: Mareike Suhrbier
@@ -45,9 +45,9 @@ RULES = """\
 Rechenregel
 
 1. Ladeprotokolle: Gezählt werden Ladevorgänge der Art „Kunde“, die im betrachteten Monat begonnen
-   und mindestens 500 Wh abgegeben haben.
+   haben und bei denen mindestens 500 Wh abgegeben wurden.
 2. Nach einem Verbindungsabbruch sendet eine Säule einen Vorgang noch einmal. Zeilen mit derselben
-   Vorgangsnummer zählen zusammen nur einmal; sie unterscheiden sich nicht.
+   Vorgangsnummer stimmen überein und zählen zusammen nur einmal.
 3. Nächste Prüfung = Tag der letzten Prüfung + Prüfabstand in Monaten, am selben Kalendertag.
 4. Auslastung = abgegebene Energie / (Nennleistung × Betriebsstunden), in Prozent. Betriebsstunden
    sind die Stunden des Monats ohne die Ausfallstunden. 1 kWh sind 1000 Wh. Erst am Schluss wird
@@ -86,7 +86,7 @@ COLUMNS = """\
 Spalten des Registers
 
 saeule: Kennung; standort: Name des Standorts; typ: Bauart laut Hersteller
-ladepunkte: Zahl der Stecker; leistung_kw: Nennleistung, soweit erfasst
+ladepunkte: Zahl der Ladepunkte; leistung_kw: Nennleistung, soweit erfasst
 firmware: eingespielter Stand; letzte_pruefung: Tag der letzten Prüfung
 wartung: zuständiger Betrieb
 Nach einem Umbau gilt das Typenschild, bis die Leistung nachgetragen ist.
@@ -139,8 +139,8 @@ FIRMWARE_NOTE = """\
 Neu in der Ablage
 
 Der Hersteller hat eine Firmwaretabelle herausgegeben, sie liegt unter handbuch/firmware.csv.
-Das Ladesäulenregister ist neu ausgespielt; ein Wartungsbetrieb ist ausgeschieden, seine Säulen
-sind neu vergeben. Der frühere Stand des Registers wird nicht aufbewahrt. Das Übergabeschreiben
+Das Ladesäulenregister liegt in neuem Stand vor; ein Wartungsbetrieb ist ausgeschieden, seine
+Säulen sind neu vergeben. Der frühere Stand des Registers wird nicht aufbewahrt. Das Übergabeschreiben
 zu LS-117 nennt den bisherigen und den neuen Betrieb.
 """
 QUESTIONS = {
@@ -153,8 +153,8 @@ Schreiben Sie ${workspace}/ausgabe/r1.json mit diesen Schlüsseln:
 - "firmware": Text wie im Register
 - "letzte_pruefung": JJJJ-MM-TT""",
     "r2": """\
-Zur Störung an LS-117 gibt es nur den Anruf bei der Hotline. Stellen Sie aus dem Mitschnitt den Fehlercode und den \
-Ladepunkt fest und aus den Fehlercodes im Handbuch, was zu tun ist und in welcher Frist.
+Zur Störung an LS-117 gibt es nur den Anruf bei der Hotline. Stellen Sie anhand des Mitschnitts den Fehlercode und \
+den Ladepunkt fest und anhand der Fehlercodes im Handbuch, was in welcher Frist zu tun ist.
 
 Schreiben Sie ${workspace}/ausgabe/r2.json mit diesen Schlüsseln:
 - "fehlercode": Buchstabe und Ziffern ohne Zwischenraum, wie im Handbuch
@@ -164,7 +164,7 @@ Schreiben Sie ${workspace}/ausgabe/r2.json mit diesen Schlüsseln:
     "r3": """\
 Die Säule wurde umgebaut, ihre Leistung fehlt deshalb im Register. Maßgeblich ist das Typenschild. Bestimmen Sie \
 Nennleistung und Seriennummer, den Prüfabstand nach dem Handbuch und daraus, gerechnet ab der letzten Prüfung aus der \
-ersten Aufgabe, die nächste Prüfung.
+ersten Aufgabe, den Tag der nächsten Prüfung.
 
 Schreiben Sie ${workspace}/ausgabe/r3.json mit diesen Schlüsseln:
 - "nennleistung_kw": ganze Zahl
@@ -172,23 +172,24 @@ Schreiben Sie ${workspace}/ausgabe/r3.json mit diesen Schlüsseln:
 - "pruefabstand_monate": ganze Zahl
 - "naechste_pruefung": JJJJ-MM-TT""",
     "r4": """\
-Werten Sie die Ladeprotokolle der Standorte Hafenkai, Bahnhof, Markthalle und Klinikum nach der Rechenregel aus: je \
-Standort die Zahl der gezählten Ladevorgänge und die abgegebene Energie. Kein Protokoll braucht ein anderes; die \
-Auswertungen sollen nebeneinander laufen, und das Laufprotokoll muss mindestens zwei davon gleichzeitig zeigen.
+Werten Sie die Ladeprotokolle der Standorte Hafenkai, Bahnhof, Markthalle und Klinikum für den betrachteten Monat nach \
+der Rechenregel aus: je Standort die Zahl der gezählten Ladevorgänge und die dabei abgegebene Energie. Keine \
+Auswertung hängt von einer anderen ab; sie sollen nebeneinander laufen, und das Laufprotokoll muss mindestens zwei \
+davon gleichzeitig zeigen.
 
 Schreiben Sie ${workspace}/ausgabe/r4.json mit diesen Schlüsseln:
 - "hafenkai", "bahnhof", "markthalle", "klinikum": je ein Objekt mit "vorgaenge" und "energie_wh" (ganze Zahlen)
 - "gesamt_wh": ganze Zahl, Energie aller vier Standorte in Wh""",
     "r5": """\
-Es gibt eine Firmwaretabelle und einen neuen Stand des Registers; beachten Sie ${workspace}/aufgaben/hinweis.txt. \
-Welche Firmware trägt LS-117 jetzt, welche soll sie nach Bauart und Nennleistung tragen, und wann ist nach dem neuen \
-Register die nächste Prüfung fällig? Nennen Sie für das Übergabeschreiben außerdem den neuen und den bisherigen \
+Hinzugekommen sind eine Firmwaretabelle und ein neuer Stand des Registers; beachten Sie \
+${workspace}/aufgaben/hinweis.txt. Welche Firmware hat LS-117 jetzt, welche ist nach Typ und Nennleistung vorgesehen, \
+und wann ist nach dem neuen Register die nächste Prüfung fällig? Nennen Sie für das Übergabeschreiben außerdem den neuen und den bisherigen \
 Wartungsbetrieb; bisherig ist der, den das Register bei der ersten Aufgabe führte.
 
 Schreiben Sie ${workspace}/ausgabe/r5.json mit diesen Schlüsseln:
 - "firmware_ist": Text wie im neuen Register
 - "firmware_soll": Text wie in der Firmwaretabelle
-- "aktualisieren": true oder false, ob beide voneinander abweichen
+- "aktualisieren": true, wenn beide voneinander abweichen, sonst false
 - "naechste_pruefung": JJJJ-MM-TT
 - "wartung_neu", "wartung_bisher": Name des Betriebs wie im Register""",
     "r6": """\
