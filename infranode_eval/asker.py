@@ -151,6 +151,11 @@ class Asker:
         book.obtained.append(entry)
         return entry.note
 
+    @property
+    def attempts(self) -> int:
+        """Requests of this play so far, those behind stored answers included."""
+        return self.book.attempts
+
     def settle(self) -> None:
         """The play is over as it was stored: all its answers count as used."""
         self.book.settle()

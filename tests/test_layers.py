@@ -159,6 +159,7 @@ THIRD_PARTY = {
     "sklearn": (("infranode_eval.db_routing.hardness", "infranode_eval.db_routing.candidates"),
                 "finds neighbours of questions and clusters of databases when a panel is built"),
     "sentence_transformers": (("infranode_eval.db_routing.embeddings",), "embeds questions and paragraphs"),
+    "PIL": (("infranode_eval.generator.team.picture",), "draws the pictures of scenarios"),
     "inspect_ai": (("infranode_eval.data.exports", "infranode_eval.inspect_bridge", "infranode_eval.inspection",
                     "infranode_eval.reports.inspect_logs"), "runs tasks with its models, shows what was said"),
     "anyio": (("infranode_eval.inspect_bridge", "infranode_eval.inspection"), "comes with inspect_ai, runs threads"),

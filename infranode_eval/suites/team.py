@@ -55,6 +55,7 @@ PLAYS_AT_ONCE = 16
 TRANSCRIPTS_BESIDE = TAKES_BLANK = True
 SECOND_PASS = TOOLS_OF_TASKS = False
 OWN_FLAGS = ("pool", "sandbox", "task")
+NO_ENGINE = "the tool Workflow is off, and rounds that need it fail: pip install 'infranode-tool-eval[team]'"
 failure = failure_of
 __all__ = ["MAX_TOKENS", "PROGRAMS", "SETS", "answers_of", "failure"]
 
@@ -98,7 +99,8 @@ def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTH
     read_team_tasks(path, chosen)
     settings = {"pool": pool.to_json(), "sandbox": sandbox.kind, "workflow": engine() or "off",
                 "limits": Limits().to_json()}
-    return Scene(_messages, several=True, notes=pool.notes,
+    missing = () if engine() else (NO_ENGINE,)
+    return Scene(_messages, several=True, notes=(*pool.notes, *missing),
                  settings=settings | ({"scenarios": list(chosen)} if chosen else {}))
 
 

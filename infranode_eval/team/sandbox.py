@@ -322,6 +322,8 @@ def _outcome(ended: process.Ended, mounts: Sequence[Mount]) -> Outcome:
 
 def _scrubbed(text: str, mounts: Sequence[Mount]) -> str:
     """The text with virtual paths for real ones: /proc/self/mountinfo tells what was mounted."""
+    if "/" not in text:
+        return text
     for mount in sorted(mounts, key=lambda mount: len(os.fspath(mount.real)), reverse=True):
         text = text.replace(os.fspath(mount.real), mount.virtual)
         within = _within(mount.real)
