@@ -117,6 +117,8 @@ class Runner:
         self._kept: list[Any] = []
         self._done = self._failed = 0
         self._crash: BaseException | None = None
+        self._at_work = 0               # threads
+        self._idle = threading.Event()  # none is at work
 
     def run(self, tasks: Sequence[Task], repeats: int = 1, show: Callable[[Progress], None] | None = None,
             grace_s: float = 2.0) -> list[Any]:
@@ -160,6 +162,9 @@ class Runner:
     def _start(self, threads: list[threading.Thread], units: Iterable[tuple[int, int]], count: int,
                judge: Callable[[Played], None] | None = None) -> None:
         waiting = iter(units)
+        with self._lock:
+            self._at_work += count
+            self._idle.clear()
         for i in range(count):
             thread = threading.Thread(target=self._work, args=(waiting, judge), name=f"worker-{i}", daemon=True)
             thread.start()
@@ -185,9 +190,10 @@ class Runner:
 
     def _wait(self, threads: Sequence[threading.Thread], show: Callable[[Progress], None] | None,
               until: float = float("inf")) -> None:
+        """Without join: a thread whose join was interrupted counts as ended in CPython 3.11, and gets no grace."""
         for thread in threads:
             while thread.is_alive() and not self.stopping.is_set() and (left := until - time.monotonic()) > 0:
-                thread.join(min(0.5, left))
+                self._idle.wait(min(0.5, left))
                 if show:
                     show(Progress(len(self._kept), self._done, self._failed))
 
@@ -217,6 +223,11 @@ class Runner:
         except BaseException as crash:   # a bug, not a failure of the endpoint: hand it to the main thread
             self._crash = crash
             self.stop(f"{type(crash).__name__} in a worker")
+        finally:
+            with self._lock:
+                self._at_work -= 1
+                if not self._at_work:
+                    self._idle.set()
 
     def _record(self, place: int, played: Played) -> None:
         if not self._kept:   # this thread outlived its run
