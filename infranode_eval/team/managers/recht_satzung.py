@@ -103,7 +103,7 @@ def _areas(manner: Manner, desk: Desk) -> Script:
     """Round 5: three readers at once, by a workflow."""
     work = []
     for name in DISTRICTS:
-        path = _place(desk.notes, f"Abrechnungsgebiet {name.replace('ue', 'ü').title()}")
+        path = _place(desk.notes, f"Bezirk {name.replace('ue', 'ü').title()}")
         work.append({"agent": _create(manner, f"gebiet_{name}", "text", path).arguments,
                      "auftrag": f"Lesen Sie {path} und geben Sie alle Zeilen wieder."})
     yield (Call("Workflow", {"script": _WORKFLOW, "args": work}),)

@@ -146,7 +146,7 @@ def workspace(facts: Facts) -> dict[str, str | Asset]:
         "akten/vermessung.txt": texts.SURVEY, "akten/schriftwechsel.txt": texts.LETTERS,
         **{f"bezirke/{name}.csv": table(rows) for name, rows in facts.districts.items()},
         "bilder/amtsblatt.png": Asset("image", gazette_report(facts), lambda: gazette(facts)),
-        "bilder/lageplan.png": Asset("image", f"Lageplan der {STREET} mit den Abrechnungsgebieten Nord, Mitte und Süd.",
+        "bilder/lageplan.png": Asset("image", f"Lageplan der {STREET} mit den Bezirken Nord, Mitte und Süd.",
                                      site_plan),
         "toene/ratssitzung.wav": Asset("audio", "Abstimmung über die Abrechnung der {}: {} Ja-Stimmen, {} Nein-Stimmen,"
                                        " {} Enthaltungen.".format(STREET, *facts.votes), lambda: speak(spoken(facts))),
@@ -171,9 +171,10 @@ def _yes(value: bool) -> str:
 def statute_text(statute: Statute, previous: date | None = None) -> str:
     """The whole statute; with `previous`, it says which version it takes the place of."""
     shares = "\n".join(f"    {n}. bei {kind} {share} v. H.," for n, (kind, share)
-                       in enumerate(zip(KINDS, statute.shares, strict=True), 1))[:-1] + "."
-    end = (f"Zugleich tritt die Satzung vom {german_date(previous)} außer Kraft. Die neue Fassung ist auch auf\n"
-           "Maßnahmen anzuwenden, für die noch kein Bescheid ergangen ist." if previous else
+                       in enumerate(zip(KINDS, statute.shares, strict=True), 1))[:-1]   # "v. H." ends the sentence
+    end = (f"Zugleich tritt die Satzung vom {german_date(previous)} außer Kraft. Die neue Fassung ist,\n"
+           "auch für die Frist nach § 7, auf Maßnahmen anzuwenden, deren Abrechnung schon bekannt gemacht,\n"
+           "für die aber noch kein Bescheid ergangen ist." if previous else
            "Frühere Regelungen treten zugleich außer Kraft.")
     return texts.STATUTE.format(town=TOWN, signed=german_date(statute.signed), shares=shares, period=statute.period,
                                 end=end, signer=statute.signer, office=statute.office)

@@ -3,12 +3,12 @@
 README = """\
 Stadt Auenbruck, Amt für Tiefbau und Beiträge
 
-In diesem Ordner stehen die Unterlagen, die Sie selbst lesen dürfen:
+In diesem Ordner liegen die Unterlagen, die Sie selbst lesen dürfen:
   aktenplan.txt    welche Unterlage wo liegt
   vorgang.txt      die Eckdaten der Abrechnung
   rechenregel.txt  wie Flächen und Beiträge berechnet werden
 Ergebnisse gehören nach ausgabe/, Programme und Vorlagen liegen in entwurf/.
-Die Akten selbst, Bilder und Tonaufnahmen sind nur den Sachbearbeitungen zugänglich.
+Alle übrigen Unterlagen sind nur der Sachbearbeitung zugänglich.
 
 Alle Datumsangaben in Ergebnissen haben die Form JJJJ-MM-TT.
 """
@@ -19,11 +19,11 @@ akten/satzung.txt – Straßenausbaubeitragssatzung, geltende Fassung
 akten/bauakte.txt – Bauakte mit Bauprogramm und Einstufung der Straße
 akten/vermessung.txt – Vermerk über die Vermessung
 akten/schriftwechsel.txt – Schriftwechsel mit der Baufirma
-bezirke/nord.csv – Grundstücke im Abrechnungsgebiet Nord
-bezirke/mitte.csv – Grundstücke im Abrechnungsgebiet Mitte
-bezirke/sued.csv – Grundstücke im Abrechnungsgebiet Süd
+bezirke/nord.csv – Grundstücke im Bezirk Nord
+bezirke/mitte.csv – Grundstücke im Bezirk Mitte
+bezirke/sued.csv – Grundstücke im Bezirk Süd
 bilder/amtsblatt.png – Amtsblatt, eingescannte Titelseite mit der Bekanntmachung
-bilder/lageplan.png – Lageplan der Abrechnungsgebiete
+bilder/lageplan.png – Lageplan der Bezirke
 toene/ratssitzung.wav – Tonaufnahme der Abstimmung im Rat
 toene/aufnahme.txt – Angaben zur Tonaufnahme
 archiv/protokoll_entwurf.txt – Niederschrift der Ratssitzung, nicht genehmigter Entwurf
@@ -37,27 +37,29 @@ Beitragsfähiger Aufwand: {cost},00 EUR
 Die Einstufung der Straße ergibt sich aus der Bauakte.
 
 Grundstück für den Musterbescheid
-  Flurstück: {plot} (Abrechnungsgebiet Mitte)
+  Flurstück: {plot} (Bezirk Mitte)
   Grundstücksfläche: {area} m²
   Nutzungsfaktor: {factor}
   Eigentümer: Friedhelm Sandvoß
-  Einwendung gegen die Abrechnung, eingegangen am {received}
+  Einwendung gegen die Abrechnung: eingegangen am {received}
 """
 RULES = """\
 Rechenregel
 
 1. Beitragsfläche eines Grundstücks = Grundstücksfläche × Nutzungsfaktor.
-2. In die Gesamtfläche gehen nur Grundstücke ein, die beitragspflichtig sind.
-3. Umlagefähig ist der Anteil der Beitragspflichtigen am beitragsfähigen Aufwand,
-   in Prozent nach der geltenden Satzung.
-4. Beitrag = umlagefähiger Betrag × Beitragsfläche / Gesamtfläche,
+2. In die Fläche eines Bezirks gehen nur Grundstücke ein, die beitragspflichtig sind.
+   Die Gesamtfläche ist die Summe der Flächen aller drei Bezirke; abgerechnet wird gemeinsam.
+3. Umlagefähig ist der Teil des beitragsfähigen Aufwands, den nach der geltenden Satzung
+   die Beitragspflichtigen tragen (Anteil in Prozent).
+4. Beitrag = umlagefähiger Aufwand × Beitragsfläche / Gesamtfläche,
    erst am Schluss kaufmännisch auf volle Cent gerundet (ab einem halben Cent nach oben).
-5. Einwendungen werden je Abrechnungsgebiet gezählt, auch die von Grundstücken,
-   die nicht beitragspflichtig sind.
+5. Einwendungen werden je Bezirk gezählt, auch die zu Grundstücken, die nicht
+   beitragspflichtig sind.
 
 Aufruf des Programms:
   python3 entwurf/beitrag.py AUFWAND_EURO ANTEIL_PROZENT GESAMTFLAECHE BEITRAGSFLAECHE
-Beträge mit Dezimalpunkt. Ausgabe ist eine Zeile: Beitrag: <Zahl> Cent
+Beträge mit Dezimalpunkt. Die Ausgabe ist eine Zeile dieser Form:
+  Beitrag: <Zahl> Cent
 """
 BROKEN = '''\
 """Berechnet den Beitrag eines Grundstücks nach aufgaben/rechenregel.txt."""
@@ -79,7 +81,7 @@ NOTICE = """\
 Bescheid über einen Straßenausbaubeitrag (Vorlage)
 
 Beitrag: ________ EUR
-Beschluss des Rates (dafür : dagegen : enthalten): ________
+Beschluss des Rates (dafür:dagegen:Enthaltungen): ________
 Abrechnung bekannt gemacht am: ________
 Einwendungen waren möglich bis: ________
 Ihre Einwendung ist rechtzeitig / verspätet eingegangen.
@@ -93,11 +95,12 @@ vom {signed}
 
 § 1 Gegenstand
 Für die Verbesserung und Erneuerung öffentlicher Straßen erhebt die Stadt Beiträge von
-denjenigen, deren Grundstücke durch die Maßnahme einen Vorteil haben.
+den Eigentümerinnen und Eigentümern der Grundstücke, denen die Maßnahme einen Vorteil bietet.
 
 § 2 Beitragsfähiger Aufwand
-Zum Aufwand gehören Fahrbahn, Gehwege, Entwässerung und Beleuchtung. Kosten der laufenden
-Unterhaltung gehören nicht dazu. Maßgeblich sind die tatsächlichen Kosten.
+Zum beitragsfähigen Aufwand gehören die Kosten für Fahrbahn, Gehwege, Entwässerung und
+Beleuchtung. Kosten der laufenden Unterhaltung gehören nicht dazu. Maßgeblich sind die
+tatsächlich entstandenen Kosten.
 
 § 3 Anteil der Beitragspflichtigen
 Vom beitragsfähigen Aufwand tragen die Beitragspflichtigen
@@ -105,11 +108,12 @@ Vom beitragsfähigen Aufwand tragen die Beitragspflichtigen
 Den übrigen Teil trägt die Stadt.
 
 § 4 Maßstab
-Der umlagefähige Betrag wird nach Beitragsflächen verteilt. Die Beitragsfläche ist die
-Grundstücksfläche, vervielfacht mit dem Nutzungsfaktor.
+Der umlagefähige Aufwand (Anteil der Beitragspflichtigen nach § 3) wird nach Beitragsflächen
+verteilt. Die Beitragsfläche ist die Grundstücksfläche, vervielfacht mit dem Nutzungsfaktor.
 
 § 5 Beitragspflicht
-Beitragspflichtig ist, wer bei Bekanntgabe des Bescheids im Grundbuch eingetragen ist.
+Beitragspflichtig ist, wer bei Bekanntgabe des Bescheids als Eigentümerin oder Eigentümer des
+Grundstücks im Grundbuch eingetragen ist.
 Grundstücke der Stadt und öffentliche Grünflächen sind nicht beitragspflichtig.
 
 § 6 Abrechnung
@@ -137,10 +141,11 @@ gez. {signer}
 NOTE = """\
 Mitteilung des Hauptamts
 
-Der Rat hat die Straßenausbaubeitragssatzung neu gefasst. In akten/satzung.txt liegt ab sofort
+Der Rat hat die Straßenausbaubeitragssatzung neu gefasst. In akten/satzung.txt steht ab sofort
 nur noch die neue Fassung; die bisherige wird in den Akten nicht mehr geführt.
-Die neue Fassung ist auf die laufende Abrechnung der Tuchmacherstraße anzuwenden.
-Für den Vermerk zur Akte werden die Unterzeichner beider Fassungen benötigt.
+Die neue Fassung ist auf die laufende Abrechnung der Tuchmacherstraße anzuwenden, auch für die
+Frist nach § 7. Für den Aktenvermerk werden die Namen derer benötigt, die die beiden Fassungen
+unterzeichnet haben.
 """
 WORKS = """\
 Bauakte Tuchmacherstraße
@@ -152,27 +157,28 @@ Bauzeit: April 2025 bis Juni 2026
 
 Einstufung: Die Tuchmacherstraße sammelt den Verkehr der angrenzenden Wohngebiete und führt ihn
 der Landesstraße zu. Sie ist als Haupterschließungsstraße eingestuft. Die frühere Einstufung als
-Anliegerstraße ist mit dem Umbau entfallen.
+Anliegerstraße ist mit dem Ausbau entfallen.
 """
 SURVEY = """\
-Vermerk Vermessung
+Vermerk über die Vermessung
 
-Die Grenzpunkte beiderseits der Tuchmacherstraße sind geprüft. Abweichungen zum Liegenschafts-
-kataster liegen innerhalb der zulässigen Toleranz. Die Flächen in den Listen der
-Abrechnungsgebiete sind daher unverändert zu übernehmen.
+Die Grenzpunkte beiderseits der Tuchmacherstraße sind geprüft. Abweichungen vom
+Liegenschaftskataster liegen innerhalb der zulässigen Toleranz. Die Flächen in den Listen der
+Bezirke sind daher unverändert zu übernehmen.
 """
 LETTERS = """\
 Schriftwechsel mit der Baufirma
 
 Die Firma Quandt & Söhne Tiefbau teilt mit, dass alle Nachträge abgerechnet sind.
-Das Amt für Tiefbau bestätigt die Abnahme ohne Mängel. Weitere Forderungen bestehen nicht.
+Das Amt für Tiefbau und Beiträge bestätigt, dass die Arbeiten ohne Mängel abgenommen sind.
+Weitere Forderungen bestehen nicht.
 """
 RECORDING = """\
 Tonaufnahme aus dem Rat der Stadt Auenbruck
 
 Inhalt: Bekanntgabe des Ergebnisses der Abstimmung über die Abrechnung der Tuchmacherstraße
-Sprecher: Vorsitz der Sitzung
-Eine genehmigte Niederschrift liegt noch nicht vor; bis dahin gilt die Aufnahme.
+Es spricht: der Vorsitz der Ratssitzung
+Eine genehmigte Niederschrift liegt noch nicht vor; bis dahin ist die Aufnahme maßgeblich.
 """
 DRAFT_OF_MINUTES = """\
 Niederschrift der Ratssitzung (ENTWURF, nicht genehmigt)
@@ -185,9 +191,9 @@ Anmerkung der Schriftführung: Zahlen nach Gehör notiert, noch abzugleichen.
 SUMMARY_TEXT = """\
 Automatische Zusammenfassung (nicht geprüft)
 
-Im Amtsblatt der Stadt Auenbruck wurde die Abrechnung der Tuchmacherstraße veröffentlicht.
+Im Amtsblatt der Stadt Auenbruck wurde die Abrechnung der Tuchmacherstraße bekannt gemacht.
 Tag der Bekanntmachung: {}.
-Betroffen sind die Abrechnungsgebiete Nord, Mitte und Süd.
+Betroffen sind die Bezirke Nord, Mitte und Süd.
 """
 GAZETTE_LINES = (
     "Der Rat der Stadt hat die Abrechnung des Ausbaus der",
@@ -202,9 +208,9 @@ GAZETTE_LINES = (
 )
 QUESTIONS = {
     "r1": """\
-Der Ausbau der Tuchmacherstraße wird abgerechnet. Welcher Anteil am Aufwand entfällt nach der geltenden \
-Straßenausbaubeitragssatzung auf die Beitragspflichtigen, wenn man die Einstufung der Straße laut Bauakte zugrunde \
-legt, und wie viele Tage haben die Betroffenen Zeit für Einwendungen gegen die Abrechnung?
+Der Ausbau der Tuchmacherstraße wird abgerechnet. Welcher Anteil am beitragsfähigen Aufwand entfällt nach der \
+geltenden Straßenausbaubeitragssatzung auf die Beitragspflichtigen, wenn man die Einstufung der Straße laut Bauakte \
+zugrunde legt, und wie viele Tage haben die Betroffenen Zeit für Einwendungen gegen die Abrechnung?
 
 Schreiben Sie ${workspace}/ausgabe/r1.json mit diesen Schlüsseln:
 - "anteil_prozent": ganze Zahl, Anteil der Beitragspflichtigen in Prozent
@@ -217,44 +223,44 @@ Schreiben Sie ${workspace}/ausgabe/r2.json mit diesen Schlüsseln:
 - "bekanntmachung": Tag der Bekanntmachung, JJJJ-MM-TT
 - "fristende": letzter Tag für Einwendungen, JJJJ-MM-TT (der Tag der Bekanntmachung zählt nicht mit)""",
     "r3": """\
-Wie hat der Rat über die Abrechnung abgestimmt? Maßgeblich ist die Tonaufnahme der Sitzung.
+Wie hat der Rat über die Abrechnung abgestimmt? Maßgeblich ist die Tonaufnahme der Ratssitzung.
 
 Schreiben Sie ${workspace}/ausgabe/r3.json mit diesen Schlüsseln, jeweils als ganze Zahl:
-- "dafuer": Stimmen für die Vorlage
-- "dagegen": Stimmen gegen die Vorlage
-- "enthaltungen": Enthaltungen""",
+- "dafuer": Zahl der Ja-Stimmen
+- "dagegen": Zahl der Nein-Stimmen
+- "enthaltungen": Zahl der Enthaltungen""",
     "r4": """\
 Die Satzung ist neu gefasst worden; beachten Sie die Mitteilung des Hauptamts in ${workspace}/aufgaben. Stellen Sie \
-die Werte der neuen Fassung für die Tuchmacherstraße fest, berechnen Sie den letzten Tag für Einwendungen neu (der Tag \
-der Bekanntmachung bleibt, wie er war) und nennen Sie, wer die neue Fassung und wer die bisherige Fassung \
-unterzeichnet hat. Bisherige Fassung ist die, die bei der ersten Aufgabe galt.
+die Werte der neuen Fassung für die Tuchmacherstraße fest, berechnen Sie den letzten Tag für Einwendungen neu (der \
+Tag, an dem die Abrechnung bekannt gemacht wurde, bleibt derselbe) und geben Sie an, wer die neue und wer die \
+bisherige Fassung unterzeichnet hat. Die bisherige Fassung ist die, die bei der ersten Aufgabe galt.
 
 Schreiben Sie ${workspace}/ausgabe/r4.json mit diesen Schlüsseln:
-- "anteil_prozent": ganze Zahl, Anteil der Beitragspflichtigen nach der neuen Fassung
-- "frist_tage": ganze Zahl, Frist für Einwendungen nach der neuen Fassung
+- "anteil_prozent": ganze Zahl, Anteil der Beitragspflichtigen in Prozent nach der neuen Fassung
+- "frist_tage": ganze Zahl, Frist für Einwendungen in Tagen nach der neuen Fassung
 - "fristende": neuer letzter Tag für Einwendungen, JJJJ-MM-TT
 - "unterzeichnet_neu": Vor- und Nachname ohne Amtsbezeichnung
 - "unterzeichnet_bisher": Vor- und Nachname ohne Amtsbezeichnung""",
     "r5": """\
-Werten Sie die Grundstückslisten der drei Abrechnungsgebiete Nord, Mitte und Süd nach der Rechenregel aus: je Gebiet \
-die Summe der Beitragsflächen und die Zahl der Einwendungen. Die Gebiete hängen nicht voneinander ab und sind \
-gleichzeitig zu bearbeiten; nach dem Laufprotokoll müssen mindestens zwei Bearbeitungen zur selben Zeit im Gange \
-gewesen sein.
+Werten Sie die Grundstückslisten der drei Bezirke Nord, Mitte und Süd nach der Rechenregel aus: je Bezirk die Fläche \
+und die Zahl der Einwendungen. Die Bezirke hängen nicht voneinander ab und sind gleichzeitig zu bearbeiten; das \
+Laufprotokoll muss zeigen, dass mindestens zwei Aufträge zur selben Zeit liefen.
 
 Schreiben Sie ${workspace}/ausgabe/r5.json mit diesen Schlüsseln:
-- "nord", "mitte", "sued": je ein Objekt mit "flaeche" (ganze Zahl, Summe der Beitragsflächen in m²) und \
-"einwendungen" (ganze Zahl)
+- "nord", "mitte", "sued": je ein Objekt mit "flaeche" (ganze Zahl, Summe der Beitragsflächen nach Nr. 2 der \
+Rechenregel in m²) und "einwendungen" (ganze Zahl)
 - "gesamtflaeche": ganze Zahl, Summe der drei Flächen in m²""",
     "r6": """\
-Bereiten Sie den Musterbescheid für das Flurstück aus ${workspace}/aufgaben/vorgang.txt vor. Das Programm \
-${workspace}/entwurf/beitrag.py rechnet nicht so, wie es die Rechenregel verlangt: Berichtigen Sie es (Aufruf und Form \
-der Ausgabe bleiben) und berechnen Sie damit den Beitrag nach der jetzt geltenden Satzung mit der Gesamtfläche aller \
-drei Gebiete.
+Stellen Sie die Angaben für den Musterbescheid zum Flurstück aus ${workspace}/aufgaben/vorgang.txt zusammen; die \
+Vorlage des Bescheids ist nicht auszufüllen. Das Programm ${workspace}/entwurf/beitrag.py rechnet nicht so, wie es die \
+Rechenregel verlangt: Berichtigen Sie es (Aufruf und Form der Ausgabe bleiben unverändert) und berechnen Sie damit \
+den Beitrag nach der jetzt geltenden Satzung mit der Gesamtfläche aller drei Bezirke.
 
 Schreiben Sie ${workspace}/ausgabe/r6.json mit diesen Schlüsseln:
 - "beitrag_cent": ganze Zahl, Beitrag in Cent
-- "abstimmung": Text der Form "dafür:dagegen:enthaltungen", nur Zahlen und Doppelpunkte
+- "abstimmung": Text aus drei Zahlen (dafür, dagegen, Enthaltungen), getrennt durch Doppelpunkte ohne Leerzeichen, zum \
+Beispiel "9:8:7"
 - "bekanntmachung": Tag der Bekanntmachung, JJJJ-MM-TT
 - "fristende": letzter Tag für Einwendungen nach der jetzt geltenden Satzung, JJJJ-MM-TT
-- "einwendung_rechtzeitig": true oder false, ob die Einwendung aus vorgang.txt rechtzeitig eingegangen ist""",
+- "einwendung_rechtzeitig": true, wenn die Einwendung aus vorgang.txt rechtzeitig eingegangen ist, sonst false""",
 }
