@@ -52,7 +52,7 @@ def prepare(agent: Agent, workspace: Workspace, arguments: Mapping[str, Any], sa
     timeout_s = _timeout(arguments)
     background = flag(arguments, "run_in_background")
     if background and agent.key != MAIN:
-        raise ToolError("run_in_background steht nur dem Hauptagenten zu")
+        raise ToolError("run_in_background steht nur der Leitung zu")
     if sandbox is None or sandbox.kind == "none":
         raise ToolError("Bash ist hier nicht verfügbar; nutze die anderen Werkzeuge")
     refused = forbidden_path(command, workspace, agent.scope)
@@ -82,7 +82,7 @@ def said(outcome: Outcome, timeout_s: float) -> str:
     output = outcome.output.encode("utf-8", "replace").decode("utf-8")
     lines = [output.removesuffix("\n")] if output else []
     if outcome.timed_out:
-        lines.append(f"[Zeitlimit: nach {timeout_s:g} s beendet]")
+        lines.append(f"[Zeitgrenze: nach {f'{timeout_s:g}'.replace('.', ',')} s beendet]")
     elif outcome.cut:
         lines.append(f"[beendet: mehr als {CAP} Zeichen Ausgabe]")
     elif outcome.stopped:
@@ -100,5 +100,5 @@ def _timeout(arguments: Mapping[str, Any]) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ToolError(f"timeout muss eine Zahl sein (Sekunden), nicht {shown(value)}")
     if not 0 < value <= LONGEST_S:
-        raise ToolError(f"timeout muss über 0 und höchstens {LONGEST_S:g} sein (Sekunden)")
+        raise ToolError(f"timeout muss über 0 liegen und darf höchstens {LONGEST_S:g} sein (Sekunden)")
     return float(value)

@@ -107,7 +107,7 @@ def test_only_main_may_run_in_the_background(place: Place) -> None:
     arguments = {"command": "ls", "timeout": 20, "run_in_background": True}
     prepared = prepare(MAIN, Workspace(place.real), arguments, Asked())
     assert (prepared.command, prepared.timeout_s, prepared.background) == ("ls", 20.0, True)
-    with pytest.raises(ToolError, match="steht nur dem Hauptagenten zu"):
+    with pytest.raises(ToolError, match="steht nur der Leitung zu"):
         prepare(WORKER, Workspace(place.real), arguments, Asked())
 
 
@@ -136,7 +136,7 @@ ENDS = [
     (Outcome(0, ""), "(keine Ausgabe)"),
     (Outcome(2, "fehlt\n"), "fehlt\n[Exit-Status 2]"),
     (Outcome(1, ""), "[Exit-Status 1]"),
-    (Outcome(None, "halb", timed_out=True), "halb\n[Zeitlimit: nach 2.5 s beendet]"),
+    (Outcome(None, "halb", timed_out=True), "halb\n[Zeitgrenze: nach 2,5 s beendet]"),
     (Outcome(None, "x", cut=True), "x\n[beendet: mehr als 30000 Zeichen Ausgabe]"),
     (Outcome(None, "", stopped="cancelled"), "[abgebrochen]"),
     (Outcome(None, "", stopped="memory"), "[beendet: zu viel Arbeitsspeicher belegt]"),
@@ -157,7 +157,7 @@ def test_a_file_that_a_command_wrote_is_there_for_the_other_tools(place: Place, 
 
 
 @pytest.mark.parametrize(("command", "text"), [
-    ("sleep 9", "[Zeitlimit: nach 0.5 s beendet]"),
+    ("sleep 9", "[Zeitgrenze: nach 0,5 s beendet]"),
     ("echo x > x", "bash: line 1: x: Read-only file system\n[Exit-Status 1]"),
     ("f=geheim; cat $f/x", "cat: geheim/x: No such file or directory\n[Exit-Status 1]"),
     ("echo 'unfertig", "[Exit-Status 2]"),
