@@ -38,7 +38,7 @@ def whole(arguments: Mapping[str, Any], name: str, default: int | None = None, l
     if not isinstance(value, int) or isinstance(value, bool):
         raise ToolError(f"{name} muss eine ganze Zahl sein, nicht {shown(value)}")
     if not low <= value <= high:
-        raise ToolError(f"{name} muss von {low} bis {high} gehen")
+        raise ToolError(f"{name} muss eine Zahl von {low} bis {high} sein")
     return value
 
 

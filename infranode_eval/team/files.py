@@ -24,8 +24,8 @@ MAX_PATHS = 200                     # that Glob shows
 
 # Placeholders are part of the prompt's hash.
 PLACEHOLDER = ("[Nicht wahrnehmbar: {path} ist {kind} ({mime}, {size} Bytes). "
-               "Wahrnehmen können diese Datei Unteragenten mit model_key: {keys}]")
-NO_KEYS = "keinem der angebotenen"
+               "Passender model_key für einen Unteragenten: {keys}]")
+NO_KEYS = "keiner der angebotenen"
 ATTACHED = "[{path} ist {kind} ({mime}, {size} Bytes) und folgt als Anhang]"
 
 
@@ -82,7 +82,7 @@ def _text(shown: str, data: bytes, offset: int, limit: int | None, paged: bool) 
     if not lines:
         return f"[Hinweis: {shown} ist leer]"
     if offset > len(lines):
-        raise ToolError(f"offset ist {offset}, aber {shown} hat nur {len(lines)} Zeilen")
+        raise ToolError(f"offset ist {offset}, aber {shown} endet mit Zeile {len(lines)}")
     chosen = lines[offset - 1:] if limit is None else lines[offset - 1:offset - 1 + limit]
     fitting = _fitting(chosen)
     size = sum(len(line.encode()) + 1 for line in fitting)
@@ -181,7 +181,7 @@ def _places(shown: str, data: bytes, old: bytes, every: bool) -> int:
 def _check_known(agent: Agent, shown: str, data: bytes) -> None:
     known = agent.known.get(shown)
     if known is None:
-        raise ToolError(f"{shown} ist da, aber du kennst den Inhalt nicht; lies die Datei zuerst mit Read")
+        raise ToolError(f"{shown} gibt es schon, und du kennst den Inhalt nicht; lies die Datei zuerst mit Read")
     if known != _hash(data):
         raise ToolError(f"{shown} wurde seit dem letzten Lesen geändert; lies die Datei noch einmal mit Read")
 
@@ -190,7 +190,7 @@ def _replace(workspace: Workspace, file: BinaryIO, shown: str, content: bytes) -
     """A file with a second name is left alone: that name may lie outside the scope."""
     descriptor = file.fileno()
     if os.fstat(descriptor).st_nlink != 1:
-        raise ToolError(f"{shown} hat noch einen zweiten Namen und wird nicht geändert")
+        raise ToolError(f"{shown} hat noch einen zweiten Namen (harter Link) und wird nicht geändert")
     try:
         file.seek(0)
         file.truncate()

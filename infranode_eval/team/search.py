@@ -96,7 +96,7 @@ def _answer(wanted: dict[str, Any], limit_s: float, cancel: threading.Event | No
     if ended.reason == "cancelled":
         raise ToolError("die Suche wurde abgebrochen")
     if ended.exit == _BAD_PATTERN:
-        raise ToolError(f"pattern ist kein regulärer Ausdruck: {ended.output.strip()}")
+        raise ToolError(f"pattern ist kein gültiger regulärer Ausdruck: {ended.output.strip()}")
     if ended.exit != 0:
         raise ToolError("die Suche ist gescheitert; nimm ein einfacheres Muster")
     return ended.output

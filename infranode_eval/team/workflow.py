@@ -22,7 +22,7 @@ from infranode_eval.team.workspace import ToolError
 
 UNAVAILABLE = "Workflow ist hier nicht verfügbar"
 CANCELLED = "abgebrochen"
-IDLE = "Das Skript wartet auf nichts: kein Lauf ist offen, und niemand löst sein await"
+IDLE = "Das Skript wartet auf nichts: kein Auftrag läuft, und sein await kann nicht enden"
 SCRIPT_CHARS = 200_000
 # What a script may hand over, in characters: of a log line, of a prompt or of defineAgent's fields, of its result.
 SIZES = {"lines": 200, "line": 2_000, "text": 100_000, "result": 100_000}
@@ -103,7 +103,7 @@ def run_script(script: str, args: Any, desk: Desk, limits: Limits, cancelled: th
     except _Stopped as stopped:
         text, error = str(stopped), True
     except Crashed as crashed:
-        text, error = _too_slow(limits) if crashed.by_clock else "Die JavaScript-Maschine brach ab", True
+        text, error = _too_slow(limits) if crashed.by_clock else "Die JavaScript-Engine brach ab", True
     return Finished(text, error, tuple(host.log))
 
 
@@ -112,7 +112,7 @@ def _opening(script: str, args: Any, limits: Limits) -> dict[str, Any]:
     if len(script) > SCRIPT_CHARS:
         raise _Stopped(f"Das Skript hat {len(script)} Zeichen, höchstens {SCRIPT_CHARS} sind erlaubt")
     if "\0" in script:
-        raise _Stopped("Das Skript ist kein gültiges JavaScript: es enthält ein Nullzeichen")
+        raise _Stopped("Das Skript ist kein gültiges JavaScript: es enthält das Zeichen NUL")
     try:
         given = json.dumps(args, allow_nan=False)
     except (TypeError, ValueError, RecursionError):
@@ -243,7 +243,7 @@ def _halted(kind: str, text: str, limits: Limits) -> str:
     first = _readable(text).split("\n", 1)[0]
     if kind == "syntax":
         return f"Das Skript ist kein gültiges JavaScript{_line(text)}: {first.removeprefix('SyntaxError: ')}"
-    return f"Die JavaScript-Maschine brach ab: {first}"
+    return f"Die JavaScript-Engine brach ab: {first}"
 
 
 def _line(stack: str) -> str:

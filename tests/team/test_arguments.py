@@ -40,7 +40,7 @@ WRONG = (
     (lambda a: whole(a, "x"), {}, "x fehlt"), (lambda a: whole(a, "x"), {"x": True}, "nicht true"),
     (lambda a: whole(a, "x"), {"x": "5"}, 'nicht "5"'), (lambda a: whole(a, "x"), {"x": 1.5}, "1.5"),
     (lambda a: whole(a, "x"), {"x": float("nan")}, "nan"), (lambda a: whole(a, "x"), {"x": float("inf")}, "inf"),
-    (lambda a: whole(a, "x"), {"x": 1e300}, "x muss von 0"), (lambda a: whole(a, "x"), {"x": HUGE}, "x muss von 0"),
+    (lambda a: whole(a, "x"), {"x": 1e300}, "Zahl von 0"), (lambda a: whole(a, "x"), {"x": HUGE}, "Zahl von 0"),
     (lambda a: whole(a, "x", low=1, high=60), {"x": 61}, "von 1 bis 60"), (lambda a: whole(a, "x"), {"x": -1}, "von 0"),
     (lambda a: flag(a, "x"), {"x": 1}, "true oder false"), (lambda a: flag(a, "x"), {"x": "true"}, "true oder false"),
     (lambda a: flag(a, "x"), {"x": HUGE}, "sehr große Zahl"),

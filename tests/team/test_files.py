@@ -102,12 +102,12 @@ def test_one_endless_line_is_cut_too(workspace, agent):
 
 def test_a_file_that_is_not_perceived_is_described_and_not_attached(workspace, agent):
     result = read(agent, workspace, {"file_path": "/arbeit/a/bild.png"})
-    assert result.text == ("[Nicht wahrnehmbar: /arbeit/a/bild.png ist ein Bild (image/png, 108 Bytes). Wahrnehmen "
-                           "können diese Datei Unteragenten mit model_key: vlm, omni]")
+    assert result.text == ("[Nicht wahrnehmbar: /arbeit/a/bild.png ist ein Bild (image/png, 108 Bytes). Passender "
+                           "model_key für einen Unteragenten: vlm, omni]")
     assert (result.attachment, result.touched) == (None, "/arbeit/a/bild.png")
     assert "omni" in read(agent, workspace, {"file_path": "/arbeit/a/ton.wav"}).text
     agent.keys_for = {}
-    assert "keinem der angebotenen" in read(agent, workspace, {"file_path": "/arbeit/a/bild.png"}).text
+    assert "keiner der angebotenen" in read(agent, workspace, {"file_path": "/arbeit/a/bild.png"}).text
 
 
 @pytest.mark.parametrize("name", ["bild.png", "bild.txt"])

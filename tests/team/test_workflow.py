@@ -231,7 +231,7 @@ ERRORS = [
     ("\n\nlet x = ;", "Das Skript ist kein gültiges JavaScript (Zeile 3): ", "no JavaScript"),
     ("das ist kein Skript", "Das Skript ist kein gültiges JavaScript (Zeile 1): ", "prose"),
     ("}, globalThis.x = 1, async function () {", "Das Skript ist kein gültiges JavaScript: eine Klammer", "breaks out"),
-    ("return 1\0", "Das Skript ist kein gültiges JavaScript: es enthält ein Nullzeichen", "NUL"),
+    ("return 1\0", "Das Skript ist kein gültiges JavaScript: es enthält das Zeichen NUL", "NUL"),
     ("/" + "/" * SCRIPT_CHARS, "Das Skript hat 200001 Zeichen, höchstens", "too long"),
     ("\n\nthrow new Error('weg')", "Das Skript warf einen Fehler (Zeile 3): Error: weg", "thrown"),
     ("await null\nnull.x", "Das Skript warf einen Fehler (Zeile 2): TypeError: ", "thrown by the engine"),
