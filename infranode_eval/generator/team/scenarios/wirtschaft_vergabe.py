@@ -169,7 +169,8 @@ def workspace(facts: Facts) -> dict[str, str | Asset]:
     """Path → content, in the state before round 1."""
     offers = {f"angebote/{name}/{file}": content for name, offer in facts.offers.items() for file, content in (
         ("preise.csv", price_list(facts.works, offer)), ("anschreiben.txt", letter(facts, name)))}
-    old = [replace(p, amount=p.amount + 3) for p in facts.works if p.number not in (4, 11, DROPPED)]
+    old = [replace(p, amount=p.amount + 3 * (p.unit != "psch")) for p in facts.works
+           if p.number not in (4, 11, DROPPED)]
     return {
         "aufgaben/lies_mich.txt": texts.README, "aufgaben/aktenplan.txt": texts.INDEX,
         "aufgaben/vorgang.txt": texts.CASE.format(binding=german_date(BINDING), longer=german_date(LONGER),

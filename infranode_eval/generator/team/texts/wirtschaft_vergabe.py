@@ -36,7 +36,7 @@ CASE = """\
 Stand des Verfahrens
 
 Auftrag: Sanierung der Kindertagesstätte Bachstelze, Am Mühlanger 6
-Verfahren: öffentliche Ausschreibung, drei Angebote liegen vor
+Verfahren: Öffentliche Ausschreibung, drei Angebote liegen vor
 Verantwortlich: Alke Tjaden, Bauamt
 
 Die Bindefrist endet am {binding}. Weil der Förderbescheid später kommt als gedacht, soll sie bis zum
@@ -51,8 +51,8 @@ Prüfung und Wertung der Angebote
 1. Geprüfte Angebotssumme: Menge aus dem gültigen Leistungsverzeichnis mal Einheitspreis des Bieters, zusammengezählt
    über alle Normalpositionen (Art N). Bedarfspositionen (Art B) bleiben außer Betracht. Alle Beträge sind netto.
 2. Es gilt diese Rechnung und nicht die Summe, die der Bieter in seinem Anschreiben nennt.
-3. Ein Nachlass wird abgezogen, wenn er ohne Bedingung gewährt wird. Skonto und bedingte Nachlässe zählen nicht. Das
-   Ergebnis wird kaufmännisch auf volle Cent gerundet.
+3. Ein ohne Bedingung gewährter Nachlass mindert die geprüfte Angebotssumme; Skonto und bedingte Nachlässe zählen
+   nicht. Das Ergebnis wird kaufmännisch auf volle Cent gerundet.
 4. Die Kostenschätzung wird fortgeschrieben: Schätzung (netto) mal Index des Quartals, in dem die Angebote geöffnet
    wurden, geteilt durch den Index des Quartals, in dem sie aufgestellt wurde (Preisstand); kaufmännisch auf volle Euro
    gerundet.
@@ -61,12 +61,12 @@ Prüfung und Wertung der Angebote
    fortgeschriebenen Schätzung, kaufmännisch auf volle Euro gerundet.
 7. Unter den übrigen Angeboten werden Punkte vergeben: höchstens 70 für die Summe (70 mal niedrigste Summe geteilt durch
    eigene Summe) und höchstens 30 für die Bauzeit (30 mal kürzeste Bauzeit geteilt durch eigene Bauzeit). Beides
-   wird zusammengezählt und dann kaufmännisch auf zwei Stellen gerundet. Den Zuschlag bekommt, wer die meisten Punkte
+   wird zusammengezählt und dann kaufmännisch auf zwei Stellen gerundet. Den Zuschlag erhält, wer die meisten Punkte
    hat.
 
 Aufruf des Programms für Nr. 7, nur mit den Angeboten, die gewertet werden:
   python3 entwurf/wertung.py KURZNAME=SUMME_CENT:WOCHEN [KURZNAME=SUMME_CENT:WOCHEN …]
-Es druckt je Angebot eine Zeile: KURZNAME PUNKTE
+Es gibt je Angebot eine Zeile aus: KURZNAME PUNKTE
 """
 PROGRAM = '''\
 """Berechnet die Punkte nach Nr. 7 der Wertungsregel (Aufruf siehe dort)."""
@@ -117,7 +117,7 @@ ESTIMATE = """\
 Kostenschätzung: Sanierung der Kindertagesstätte Bachstelze
 
 Preisstand: {quarter}
-Bauwerk, Baukonstruktionen und technische Anlagen, netto: {net} EUR
+Bauwerk (Baukonstruktionen und technische Anlagen), netto: {net} EUR
 Umsatzsteuer 19 v. H.: {tax} EUR
 Zusammen, brutto: {gross} EUR
 
@@ -202,9 +202,10 @@ Mitteilung der Bauleitung
 
 Nach der Begehung mit dem Landesamt ist das Leistungsverzeichnis geändert worden. Unter vergabe/leistungsverzeichnis.txt
 liegt jetzt die neue Fassung; die bisherige ist aus der Akte genommen.
-Eine Position ist entfallen, eine ist neu, einige Mengen haben sich geändert. Für die neue Position hat jeder Bieter
-einen Preis nachgereicht: nachtrag.txt im Ordner seines Angebots. Alle anderen Einheitspreise, die Nachlässe und die
-Bauzeiten gelten weiter.
+Eine Position ist entfallen, eine ist neu, einige Mengen haben sich geändert. Das Verfahren ist dazu in die
+Angebotsphase zurückversetzt worden; jeder Bieter hat allein für die neue Position einen Preis nachgereicht:
+nachtrag.txt im Ordner seines Angebots. Alle anderen Einheitspreise, die Nachlässe und die Bauzeiten gelten weiter,
+ebenso der Tag der Öffnung.
 Für die Akte halten wir fest, was entfallen ist und wer die beiden Fassungen aufgestellt hat.
 """
 RECORDING = """\
@@ -257,8 +258,8 @@ Schreiben Sie ${workspace}/ausgabe/r1.json mit diesen Schlüsseln:
 - "preisstand": Quartal der Kostenschätzung, zum Beispiel IV/2023
 - "angebotsoeffnung": Tag der Öffnung, JJJJ-MM-TT""",
     "r2": """\
-Schreiben Sie die Kostenschätzung nach Nr. 4 der Wertungsregel fort. Die Indexwerte stehen in der Kurve des \
-Preisindex, und nur dort; maßgeblich sind das Quartal des Preisstands und das Quartal, in dem die Angebote geöffnet \
+Schreiben Sie die Kostenschätzung nach Nr. 4 der Wertungsregel fort. Die Indexwerte stehen allein in der Kurve \
+des Preisindex; maßgeblich sind das Quartal des Preisstands und das Quartal, in dem die Angebote geöffnet \
 wurden.
 
 Schreiben Sie ${workspace}/ausgabe/r2.json mit diesen Schlüsseln:
@@ -275,14 +276,14 @@ Schreiben Sie ${workspace}/ausgabe/r3.json mit diesen Schlüsseln:
 Cent) und "wochen" (ganze Zahl, Bauzeit)
 - "niedrigste": Kurzname des Bieters mit der niedrigsten geprüften Summe""",
     "r4": """\
-Ein Bieter hat zur Verlängerung der Bindefrist angerufen. Halten Sie fest, wer es war, bis wann sein Angebot gilt und \
-welches Geschäftszeichen er genannt hat. Maßgeblich ist die Aufnahme des Anrufs.
+Ein Bieter hat wegen der Verlängerung der Bindefrist angerufen. Halten Sie fest, wer es war, bis wann sein Angebot \
+gilt und welches Geschäftszeichen er genannt hat. Maßgeblich ist die Aufnahme des Anrufs.
 
 Schreiben Sie ${workspace}/ausgabe/r4.json mit diesen Schlüsseln:
 - "bieter": Kurzname des Bieters
 - "gilt_bis": letzter Tag, an dem sein Angebot gilt, JJJJ-MM-TT
 - "geschaeftszeichen": ganze Zahl
-- "gilt_am_zuschlag": true oder false, ob das Angebot am geplanten Tag des Zuschlags noch gilt""",
+- "gilt_am_zuschlag": true, wenn das Angebot am geplanten Tag des Zuschlags noch gilt, sonst false""",
     "r5": """\
 Das Leistungsverzeichnis ist geändert worden; lesen Sie dazu die Mitteilung der Bauleitung in ${workspace}/aufgaben. \
 Berechnen Sie die geprüften Angebotssummen aller drei Bieter neu und halten Sie fest, was entfallen ist und wer die \
@@ -291,11 +292,11 @@ beiden Fassungen aufgestellt hat. Bisherige Fassung ist die, die bei der ersten 
 Schreiben Sie ${workspace}/ausgabe/r5.json mit diesen Schlüsseln:
 - "dornkamp", "fennhagen", "osterluettich": je eine ganze Zahl, neue geprüfte Angebotssumme in Cent
 - "entfallen": Kurztext der entfallenen Position, Wort für Wort
-- "aufgestellt_neu": Vor- und Nachname, wer die neue Fassung aufgestellt hat
-- "aufgestellt_bisher": Vor- und Nachname, wer die bisherige Fassung aufgestellt hat""",
+- "aufgestellt_neu": Vor- und Nachname der Person, von der die neue Fassung stammt
+- "aufgestellt_bisher": Vor- und Nachname der Person, von der die bisherige Fassung stammt""",
     "r6": """\
-Bereiten Sie die Entscheidung vor: Wenden Sie Nr. 5 bis 7 der Wertungsregel auf die neuen Summen an, das Programm \
-${workspace}/entwurf/wertung.py rechnet die Punkte aus. Füllen Sie dann den Vordruck \
+Bereiten Sie die Entscheidung vor: Wenden Sie Nr. 5 bis 7 der Wertungsregel auf die neuen Summen an; die Punkte \
+berechnet das Programm ${workspace}/entwurf/wertung.py. Füllen Sie dann den Vordruck \
 ${workspace}/entwurf/vergabevermerk.txt aus: Jede Lücke in eckigen Klammern wird durch den Wert ersetzt, der in \
 r6.json unter diesem Namen steht, Zahlen so geschrieben wie dort; der übrige Text bleibt, wie er ist.
 

@@ -47,7 +47,7 @@ Rechenregel
 6. Laufzeit ist die Zahl der Stunden vom höchsten Rohwert des oberhalb gelegenen Pegels bis zum Scheitel.
 
 Abfluss am Pegel Kolkwehr: python3 auswertung/abfluss.py auswertung/parameter.txt
-Das Programm liest die vier Werte der Datei und druckt Wasserstand, Höhe und Abfluss.
+Das Programm liest die vier Werte aus der Datei und gibt Wasserstand, Höhe und Abfluss aus.
 """
 PROGRAM = '''\
 """Berechnet Wasserstand, Höhe und Abfluss am Pegel Kolkwehr aus einer Parameterdatei."""
@@ -105,7 +105,7 @@ Prüfgerät: {device}
 Pegel;Versatz_cm;Pegelnullpunkt_m_NHN
 {lines}
 
-Der Versatz gleicht den Einbau der Sonde aus und wird zum Rohwert hinzugezählt.
+Der Versatz gleicht den Einbau der Sonde aus und wird zum Rohwert addiert.
 """
 NETWORK = """\
 Messnetz an der Wehse
@@ -152,9 +152,9 @@ Die Notiz ist die einzige Aufzeichnung der Kontrolle.
 NOTE = """\
 Mitteilung der Prüfstelle
 
-Die Nachprüfung der Sonden liegt vor. Sie gilt auch für das Hochwasser im Februar. stammdaten/kalibrierung.txt ist
-ausgetauscht; die bisherige Fassung wird nicht aufbewahrt. Die Pegelnullpunkte sind geblieben.
-Im Bericht ist anzugeben, wer die bisherige Kalibrierung mit welchem Gerät vorgenommen hatte.
+Das Ergebnis der Nachprüfung liegt vor. Die neue Kalibrierung gilt auch für das Hochwasser im Februar.
+stammdaten/kalibrierung.txt ist ausgetauscht; die bisherige Fassung wird nicht aufbewahrt. Die Pegelnullpunkte sind
+unverändert. Im Bericht ist anzugeben, wer die bisherige Kalibrierung mit welchem Gerät geprüft hatte.
 """
 READ_BY_MACHINE = """\
 Maschinell gelesene Ganglinie Kolkwehr (nicht geprüft)
