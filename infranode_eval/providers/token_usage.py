@@ -7,14 +7,15 @@ from typing import Any
 
 NAMES = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
-# Where each count stands: OpenAI chat and its kin, OpenAI Responses, Gemini; a dot leads into an object.
+# Where each count stands: OpenAI chat and its kin, OpenAI Responses, Gemini; a second name leads into an object.
 _PLACES = {
-    "input_tokens": ("input_tokens", "prompt_tokens", "promptTokenCount"),
-    "output_tokens": ("output_tokens", "completion_tokens"),
-    "cached_tokens": ("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens",
-                      "cache_read_input_tokens", "cachedContentTokenCount", "prompt_cache_hit_tokens"),
-    "reasoning_tokens": ("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens",
-                         "output_tokens_details.thinking_tokens", "thoughtsTokenCount", "reasoning_tokens"),
+    "input_tokens": (("input_tokens",), ("prompt_tokens",), ("promptTokenCount",)),
+    "output_tokens": (("output_tokens",), ("completion_tokens",)),
+    "cached_tokens": (("prompt_tokens_details", "cached_tokens"), ("input_tokens_details", "cached_tokens"),
+                      ("cache_read_input_tokens",), ("cachedContentTokenCount",), ("prompt_cache_hit_tokens",)),
+    "reasoning_tokens": (("completion_tokens_details", "reasoning_tokens"),
+                         ("output_tokens_details", "reasoning_tokens"), ("output_tokens_details", "thinking_tokens"),
+                         ("thoughtsTokenCount",), ("reasoning_tokens",)),
 }
 
 
@@ -26,10 +27,10 @@ def normal_usage(raw: Mapping[str, Any] | None) -> dict[str, int | None] | None:
     """
     if raw is None:
         return None
-    usage = {name: next((n for place in _PLACES[name] if (n := _count(raw, place)) is not None), None)
-             for name in NAMES}
-    apart = [_count(raw, key) for key in ("cache_read_input_tokens", "cache_creation_input_tokens")]
+    usage = {name: next((n for place in places if (n := _count(raw, *place)) is not None), None)
+             for name, places in _PLACES.items()}
     if usage["input_tokens"] is not None and _count(raw, "prompt_tokens") is None:
+        apart = (_count(raw, key) for key in ("cache_read_input_tokens", "cache_creation_input_tokens"))
         usage["input_tokens"] += sum(n or 0 for n in apart)
     if usage["output_tokens"] is None:
         parts = [_count(raw, key) for key in ("candidatesTokenCount", "thoughtsTokenCount")]
@@ -37,8 +38,8 @@ def normal_usage(raw: Mapping[str, Any] | None) -> dict[str, int | None] | None:
     return usage
 
 
-def _count(raw: Mapping[str, Any], place: str) -> int | None:
-    value: Any = raw
-    for key in place.split("."):
-        value = value.get(key) if isinstance(value, Mapping) else None
+def _count(raw: Mapping[str, Any], key: str, inner: str | None = None) -> int | None:
+    value: Any = raw.get(key)
+    if inner is not None:
+        value = value.get(inner) if isinstance(value, dict) else None
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
