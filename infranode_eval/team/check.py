@@ -12,7 +12,7 @@ from infranode_eval.team.check_rounds import rehearse
 from infranode_eval.team.finding import ERROR, WARNING, Finding, Findings, fault, read_json
 from infranode_eval.team.golden import MODALITIES, Wrong, facts, golden_files, recorded_runs, wrongs
 from infranode_eval.team.kinds import kind_of
-from infranode_eval.team.layout import layout_faults, tree
+from infranode_eval.team.layout import entry_faults, layout_faults, tree
 from infranode_eval.team.sandbox import Sandbox
 from infranode_eval.team.scenario import Scenario, collection_ids, read_declared
 from infranode_eval.team.shape import LIST, OBJECT, STRING, Field, covers, object_faults
@@ -31,7 +31,7 @@ def check_collection(folder: str | Path, strict: bool = False, sandbox: Sandbox 
 
 def check_scenario(folder: str | Path, strict: bool = False, sandbox: Sandbox | None = None,
                    runs_of: RunsOf | None = None) -> Findings:
-    """All that is wrong with a scenario, in three steps: the form of its JSON, files and golden answers, checks run.
+    """All that is wrong with a scenario, in four steps: the form of its JSON, its files, golden answers, checks run.
 
     A step is taken if the one before found no error. strict: warnings count in the exit code. Without a sandbox
     no check is run, which is a warning. runs_of: the run log of a golden run; without it golden/runs.jsonl, else "".
@@ -40,9 +40,10 @@ def check_scenario(folder: str | Path, strict: bool = False, sandbox: Sandbox | 
     if not declared.sound:
         return Findings.of(declared.found, strict)
     scenario = declared.scenario()
-    found = [*declared.found, *layout_faults(scenario), *golden_faults(scenario)]
-    if all(finding.severity != ERROR for finding in found):
-        found += _tried(scenario, sandbox, runs_of)
+    found = list(declared.found)
+    for step in (layout_faults, golden_faults, lambda one: _tried(one, sandbox, runs_of)):
+        if all(finding.severity != ERROR for finding in found):
+            found += step(scenario)
     return Findings.of(found, strict)
 
 
@@ -62,10 +63,13 @@ def golden_faults(scenario: Scenario) -> Iterator[Finding]:
     if golden.is_symlink() or not golden.is_dir():
         yield Finding(ERROR, name, "", "is missing, expected a folder with an answer for each round")
         return
-    for relative, kind in tree(golden).items():
-        if kind not in ("file", "folder"):
-            yield Finding(ERROR, f"{name}/{relative}", "", "found no regular file, expected one")
-    yield from _entry_faults(scenario, golden)
+    irregular = [relative for relative, kind in tree(golden).items() if kind not in ("file", "folder")]
+    unfit = ([Finding(ERROR, f"{name}/{relative}", "", "found no regular file, expected one") for relative in irregular]
+             or list(entry_faults(scenario, golden)))
+    yield from unfit
+    if unfit:
+        return
+    yield from _name_faults(scenario, golden)
     yield from _fact_faults(scenario)
     for row in scenario.rounds:
         files = golden_files(scenario.folder, row.id)
@@ -81,7 +85,7 @@ def golden_faults(scenario: Scenario) -> Iterator[Finding]:
         yield Finding.of(error)
 
 
-def _entry_faults(scenario: Scenario, golden: Path) -> Iterator[Finding]:
+def _name_faults(scenario: Scenario, golden: Path) -> Iterator[Finding]:
     ids = "|".join(re.escape(row.id) for row in scenario.rounds)
     known = re.compile(rf"({ids})(\.wrong[1-9][0-9]*)?")
     for path in sorted(golden.iterdir()):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from infranode_eval.team.finding import ERROR, WARNING, Finding, fault
 from infranode_eval.team.golden import golden_files, wrongs
-from infranode_eval.team.round_check import Decision, Site, decide
+from infranode_eval.team.round_check import MATCH_S, Decision, Site, decide
 from infranode_eval.team.sandbox import Sandbox
 from infranode_eval.team.scenario import Round, Scenario
 from infranode_eval.team.slots import Slot
@@ -29,6 +29,7 @@ def rehearse(scenario: Scenario, sandbox: Sandbox, slot: Slot, runs_of: Callable
     with _open_folder() as folder:
         site = Site(sandbox, slot, folder / "checks", folder / "notes")
         site.notes.mkdir()
+        site.notes.chmod(0o755)         # whatever the umask
         Workspace.prepare(scenario.scripts, site.scripts, slot.uid)
         now = Workspace.prepare(scenario.template, folder / "0", slot.uid)
         for number, row in enumerate(scenario.rounds, 1):
@@ -62,7 +63,9 @@ def _round_faults(scenario: Scenario, row: Round, now: Workspace, folder: Path, 
 
 
 def _verdict(scenario: Scenario, file: str, expected: str, found: Decision, row: Round) -> Finding:
-    said = "timeout" if found.timed_out else f"exit {found.exit_code}"
+    said = "timeout" if found.timed_out else "an end by force" if found.exit_code is None else f"exit {found.exit_code}"
+    if found.matched is False:
+        said += f", no hit of stdout_matches within {MATCH_S} s"
     output = " ".join(found.stdout.split())[:_SAID]
     return Finding(ERROR, f"{scenario.scenario_id}/{file}", row.id,
                    f"found {said}{', ' + output if output else ''}, expected {expected}")

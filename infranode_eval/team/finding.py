@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.harmless import clean
 from lm_eval_task.errors import DataError
 
 ERROR, WARNING = "error", "warning"
-_SHOWN = 120        # characters of a found value in a message
+_SHOWN = 120                # characters of a found value in a message
+_MAX_JSON = 20_000_000      # bytes of a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,9 @@ class Finding:
         return cls(ERROR, str(error.path), f"line {error.line}" if error.line else "", text.strip())
 
     def __str__(self) -> str:
+        """One line, whatever stood in the file."""
         where = f"{self.file}: {self.key}" if self.key else self.file
-        return f"{where}: {self.text}"
+        return clean(f"{where}: {self.text}".encode("utf-8", "backslashreplace").decode("utf-8"))
 
     def failure(self) -> DataError:
         return DataError(f"{self.key}: {self.text}" if self.key else self.text, self.file)
@@ -83,12 +87,14 @@ def shown(value: Any) -> str:
 def read_json(path: Path, file: str) -> Any:
     """The value of a JSON file. file: how a message names it.
 
-    Raise DataError for a missing file, bad UTF-8, bad JSON, a key that stands twice in one object, NaN and Infinity,
-    and a text that holds NUL or half a character.
+    Raise DataError for a missing file, one of more than 20 MB, bad UTF-8, bad JSON, a key that stands twice in one
+    object, NaN and Infinity, and a text that holds NUL or half a character.
     """
-    if path.exists() and not path.is_file():
+    if os.path.lexists(path) and not os.path.isfile(path):
         raise DataError("is no regular file, expected a JSON file", file)
     try:
+        if (size := path.stat().st_size) > _MAX_JSON:
+            raise DataError(f"has {size} bytes, expected at most {_MAX_JSON}", file)
         text = path.read_bytes().decode("utf-8")
         value = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
     except OSError as error:
@@ -99,7 +105,11 @@ def read_json(path: Path, file: str) -> Any:
         raise DataError(f"is not JSON ({error.msg}), expected one JSON value", file, error.lineno) from None
     except (ValueError, RecursionError) as error:
         raise DataError(f"is not JSON ({error}), expected one JSON value", file) from None
-    if broken := _broken_text(value):
+    try:
+        broken = _broken_text(value)
+    except RecursionError:
+        raise DataError("is nested too deep, expected one JSON value", file) from None
+    if broken:
         raise DataError(f"found the text {shown(broken)}, expected text without NUL and half characters", file)
     return value
 

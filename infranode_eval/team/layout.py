@@ -10,26 +10,41 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from infranode_eval.team.finding import ERROR, WARNING, Finding, fault
-from infranode_eval.team.shape import covers
+from infranode_eval.team.shape import SHORT, covers, path_problem, short_enough
 
 if TYPE_CHECKING:
     from infranode_eval.team.scenario import FileChange, Scenario
 
+MAX_ENTRIES, MAX_BYTES = 5_000, 20_000_000      # of one folder of a scenario; of one file, as agents may read it
 _SCRIPT = re.compile(r"\$\{scripts\}/([\w./~+%@-]+)")
 _THERE = {"file": "it is there", "folder": "a folder is there", "link": "a link is there", "special": "it is there"}
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """All below a folder by relative path, sorted: "file", "folder", "link" (never followed) or "special"."""
+    """All below a folder by relative path, sorted: "file", "folder", "link" (never followed) or "special".
+
+    Of more than MAX_ENTRIES, and of what lies below a path that is too long, only a part.
+    """
     found: dict[str, str] = {}
-    for top, folders, files in os.walk(folder):
-        for name in (*folders, *files):
-            path = Path(top, name)
-            mode = path.lstat().st_mode
-            kind = ("link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode)
-                    else "file" if stat.S_ISREG(mode) else "special")
-            found[path.relative_to(folder).as_posix()] = kind
+    todo = [""]
+    while todo and len(found) <= MAX_ENTRIES:
+        above = todo.pop()
+        try:
+            entries = list(os.scandir(folder / above))
+        except OSError:         # not there, or closed
+            continue
+        for entry in entries:
+            relative = f"{above}/{entry.name}" if above else entry.name
+            found[relative] = _kind(entry)
+            if found[relative] == "folder" and short_enough(relative):
+                todo.append(relative)
     return dict(sorted(found.items()))
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    mode = entry.stat(follow_symlinks=False).st_mode
+    return ("link" if stat.S_ISLNK(mode) else "folder" if stat.S_ISDIR(mode)
+            else "file" if stat.S_ISREG(mode) else "special")
 
 
 def layout_faults(scenario: Scenario) -> Iterator[Finding]:
@@ -39,12 +54,12 @@ def layout_faults(scenario: Scenario) -> Iterator[Finding]:
         if folder.is_symlink() or not folder.is_dir():
             yield fault(manifest, key, folder.relative_to(scenario.folder).as_posix(), "a folder that is there")
         else:
-            yield from _entry_faults(scenario, folder)
+            yield from entry_faults(scenario, folder)
     updates = scenario.folder / "updates"
     if updates.is_symlink():
         yield Finding(ERROR, scenario.name_of(updates), "", "found a link, expected a folder")
     elif updates.is_dir():
-        yield from _entry_faults(scenario, updates)
+        yield from entry_faults(scenario, updates)
     if scenario.template.is_dir():
         found = tree(scenario.template)
         yield from _view_faults(scenario, manifest, found)
@@ -52,10 +67,24 @@ def layout_faults(scenario: Scenario) -> Iterator[Finding]:
     yield from _script_faults(scenario)
 
 
-def _entry_faults(scenario: Scenario, folder: Path) -> Iterator[Finding]:
-    """Only a workspace may hold links, and they stay in it; sockets and the like stand nowhere."""
-    for relative, kind in tree(folder).items():
+def entry_faults(scenario: Scenario, folder: Path) -> Iterator[Finding]:
+    """Only a workspace may hold links, and they stay in it; sockets and the like stand nowhere; all can be copied."""
+    found = tree(folder)
+    if len(found) > MAX_ENTRIES:
+        yield Finding(ERROR, scenario.name_of(folder), "", f"holds more than {MAX_ENTRIES} files and folders, expected "
+                      "at most so many")
+        return
+    if not os.access(folder, os.R_OK | os.X_OK):
+        yield Finding(ERROR, scenario.name_of(folder), "", "cannot be read, expected a folder that can")
+    for relative, kind in found.items():
         path = folder / relative
+        if not short_enough(relative):
+            yield fault(f"{scenario.scenario_id}/{folder.name}", "", relative, SHORT)
+            continue
+        if kind in ("file", "folder") and not os.access(path, os.R_OK | (os.X_OK if kind == "folder" else 0)):
+            yield fault(f"{scenario.scenario_id}/{folder.name}", "", relative, f"a {kind} that can be read")
+        if kind == "file" and (size := path.lstat().st_size) > MAX_BYTES:
+            yield fault(f"{scenario.scenario_id}/{folder.name}", relative, size, f"at most {MAX_BYTES} bytes")
         if not _readable(relative):
             yield fault(f"{scenario.scenario_id}/{folder.name}", "", relative, "a file name in UTF-8, on one line")
         elif kind == "special":
@@ -106,7 +135,7 @@ def _update_faults(scenario: Scenario, manifest: str, found: Mapping[str, str]) 
         for name in row.update_ids:
             for place, change in enumerate(scenario.updates[name]):
                 key = f"updates.{name}.files[{place}]"
-                if change.src.is_symlink() or not change.src.is_file():
+                if os.path.islink(change.src) or not os.path.isfile(change.src):
                     yield fault(manifest, f"{key}.src", change.src.relative_to(scenario.folder).as_posix(),
                                 "a file that is there")
                 if expected := _collision(change, now):
@@ -133,7 +162,6 @@ def _script_faults(scenario: Scenario) -> Iterator[Finding]:
     for place, row in enumerate(scenario.rounds):
         for found in _SCRIPT.finditer(row.check.command):
             path = scenario.scripts / found[1]
-            inside = ".." not in PurePosixPath(found[1]).parts
-            if not inside or not path.exists():
+            if path_problem(found[1].rstrip("/")) or not os.path.exists(path):
                 yield fault(f"{scenario.scenario_id}/{scenario.rounds_file}", f"[{place}].eval.command", found[0],
                             "a file of the scripts folder")

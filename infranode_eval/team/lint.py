@@ -48,8 +48,8 @@ def lint_faults(scenario: Scenario, course: Course) -> Iterator[Finding]:
     severity = ERROR if scenario.folder.parent == shipped_folder() else WARNING
     file = f"{scenario.scenario_id}/{scenario.rounds_file}"
     case = Case(scenario, Log.of(course))
-    failed = [row["id"] for row in course.told["rounds"]
-              if not scenario.round(row["id"]).check.passes(row["exit"], row["stdout"], row["timed_out"])]
+    failed = [row["id"] for row in course.told["rounds"] if not scenario.round(row["id"]).check.passes(
+        row["exit"], row["stdout"], row["timed_out"], row.get("matched"))]
     for round_id in failed:
         yield Finding(severity, file, round_id, "the golden run does not pass it")
     claimed: set[str] = set()

@@ -42,16 +42,16 @@ def question_of(scenario: Scenario, number: int, passed: bool | None, changes: S
                 begin: str | None) -> str:
     """The message that opens a round: feedback on the last one, reminders, the question. passed: None before any."""
     round_ = scenario.rounds[number]
+    values = {"workspace": ROOT, "scenario_id": scenario.scenario_id}
     pieces = []
     if passed is not None:
         last = scenario.rounds[number - 1]
-        pieces.append(last.feedback_correct if passed else last.feedback_incorrect)
+        pieces.append(fill(last.feedback_correct if passed else last.feedback_incorrect, values, quote=False))
     if begin is not None:
         pieces.append(say("reminder", text=begin))
     if changes:
         lines = "\n".join(say(change.op, path=f"{ROOT}/{change.dst}") for change in changes)
         pieces.append(say("reminder", text=say("updated", changes=lines)))
-    values = {"workspace": ROOT, "scenario_id": scenario.scenario_id}
     return "\n\n".join([*pieces, fill(round_.question, values, quote=False)])
 
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,18 +31,17 @@ from infranode_eval.team.removal import remove
 from infranode_eval.team.round_check import Site, decide
 from infranode_eval.team.runlog import RunLog
 from infranode_eval.team.sandbox import Sandbox
-from infranode_eval.team.scenario import Round, Scenario
+from infranode_eval.team.scenario import FileChange, Round, Scenario
 from infranode_eval.team.scripts import Scripts
 from infranode_eval.team.slots import Slot
 from infranode_eval.team.staff import Hire, Staff
 from infranode_eval.team.toolbox import Toolbox
 from infranode_eval.team.tools import MAIN_TOOLS
-from infranode_eval.team.workspace import Scope, Workspace
+from infranode_eval.team.workspace import Scope, ToolError, Workspace
 from lm_eval_task.errors import InfraError
 
 DONE = "done"           # the note of a play that is over
 _JOIN_S = 120.0         # a request in flight may still end
-_KEPT = 10_000          # characters of a check's output
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,8 @@ class Play:
         folder.chmod(0o755)
         try:
             for name in ("arbeit", "pruefung", "lauf"):
-                (folder / name).mkdir(mode=0o755)
+                (folder / name).mkdir()
+                (folder / name).chmod(0o755)            # whatever the umask
             yield folder
         finally:
             _removed(folder)
@@ -102,7 +102,7 @@ class Play:
     def _played(self, folder: Path) -> Course:
         stage, scenario = self._stage, self._stage.scenario
         workspace = Workspace.prepare(scenario.template, folder / "arbeit", stage.slot.uid)
-        shutil.copytree(scenario.scripts, folder / "pruefung", dirs_exist_ok=True)
+        Workspace.prepare(scenario.scripts, folder / "pruefung", stage.slot.uid)
         site = Site(stage.sandbox, stage.slot, folder / "pruefung", folder / "lauf")
         toolbox = Toolbox(workspace, self._ledger, stage.sandbox if stage.bash else None, stage.slot)
         staff = Staff(workspace, Scope((*scenario.accessible, *scenario.delegable)), stage.pool, toolbox, self._ledger,
@@ -113,9 +113,7 @@ class Play:
         for number, round_ in enumerate(scenario.rounds):
             self._ledger.round = round_.id
             changes = [change for name in round_.update_ids for change in scenario.updates[name]]
-            with workspace.lock:
-                if workspace.apply(changes, scenario.folder) and "update_collision" not in self._labels:
-                    self._labels.append("update_collision")
+            self._lay_in(workspace, changes)
             question = question_of(scenario, number, passed, changes, begin if number == 0 else None)
             first = len(dialogue.said)
             reason = manager.play(question)
@@ -127,8 +125,19 @@ class Play:
                 decision = decide(scenario, round_.check, workspace.real, self._runlog.lines(), site)
             passed = decision.passed
             self._rounds.append({"id": round_.id, "first": first, "reason": reason, "exit": decision.exit_code,
-                                 "timed_out": decision.timed_out, "stdout": decision.stdout[:_KEPT]})
+                                 "timed_out": decision.timed_out, "stdout": decision.stdout,
+                                 **({} if decision.matched is None else {"matched": decision.matched})})
         return self._course(manager, dialogue, staff, scripts)
+
+    def _lay_in(self, workspace: Workspace, changes: Sequence[FileChange]) -> None:
+        try:
+            with workspace.lock:
+                collided = workspace.apply(changes, self._stage.scenario.folder)
+        except (OSError, ToolError) as error:       # a command that still ends, or a full disk
+            said = error.strerror if isinstance(error, OSError) else error
+            raise InfraError(f"the update before {self._ledger.round} could not be laid in: {said}") from None
+        if collided and "update_collision" not in self._labels:
+            self._labels.append("update_collision")
 
     def _manager(self, staff: Staff, toolbox: Toolbox) -> tuple[Manager, Dialogue, Scripts]:
         stage, voice = self._stage, self._stage.main.voice
@@ -136,7 +145,7 @@ class Play:
                       staff.keys_for)
         dialogue = Dialogue(voice, MAIN_TOOLS, stage.main.sampling, [system_message()], stage.main.modalities)
         at_once = voice.deterministic and all(hire.voice.deterministic for hire in stage.pool.values())
-        scripts = Scripts(staff, self._jobs, stage.workflow, at_once, self._paused_s)
+        scripts = Scripts(staff, self._jobs, stage.workflow, at_once, self._paused_s, _noted(voice))
         manager = Manager(agent, dialogue, staff, toolbox, scripts, self._jobs, self._ledger, stage.limits,
                           _noted(voice), at_once, self._beat)
         return manager, dialogue, scripts

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from infranode_eval.team import process
 from infranode_eval.team.sandbox import Mount, Sandbox
 from infranode_eval.team.scenario import Check, Scenario, fill
 from infranode_eval.team.slots import Slot
@@ -14,6 +19,9 @@ from infranode_eval.team.workspace import ROOT
 SCRIPTS, NOTES = "/pruefung", "/lauf"           # as the check sees them
 RUNS_FILE, BEFORE_FILE = "runs.jsonl", "before.txt"
 BEFORE_BYTES = 100_000                          # of the output of `before` that the check may read
+MATCH_S = 2                                     # of processor time that a search for stdout_matches may take
+_WAIT_S = 30.0                                  # and of the clock, where many wait for a processor
+_MATCHER = Path(__file__).with_name("matcher.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +37,16 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the command did (exit_code None: killed), and whether the round is passed."""
+    """What the command did (exit_code None: killed), and whether the round is passed.
+
+    matched: was stdout_matches found, within MATCH_S seconds? None where the check has none.
+    """
 
     exit_code: int | None
     stdout: str
     timed_out: bool
     passed: bool
+    matched: bool | None = None
 
 
 def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: Site) -> Decision:
@@ -51,8 +63,22 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
     mounts = [Mount(real.resolve(), virtual, False) for real, virtual in seen]
     command = fill(check.command, _values(scenario, mounts, site.sandbox.kind), quote=True)
     outcome = site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, merge=False)
+    matched = None if check.stdout_matches is None else found_in(outcome.output, check.stdout_matches)
     return Decision(outcome.exit, outcome.output, outcome.timed_out,
-                    check.passes(outcome.exit, outcome.output, outcome.timed_out))
+                    check.passes(outcome.exit, outcome.output, outcome.timed_out, matched), matched)
+
+
+def found_in(text: str, pattern: str) -> bool:
+    """Does a regular expression have a hit? A search that takes longer than MATCH_S seconds has none.
+
+    In a process of its own: a pattern that backtracks without end would stop every thread of the host.
+    """
+    child = process.start([sys.executable, "-I", "-S", "-X", "utf8", os.fspath(_MATCHER)], {}, talk=True)
+    assert child.stdin is not None
+    with contextlib.suppress(BrokenPipeError):
+        child.stdin.write(json.dumps({"pattern": pattern, "text": text, "seconds": MATCH_S}).encode("ascii"))
+        child.stdin.close()
+    return process.collect(child, _WAIT_S, 1_000).exit == 0
 
 
 def _values(scenario: Scenario, mounts: Sequence[Mount], kind: str) -> dict[str, str]:

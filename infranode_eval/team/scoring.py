@@ -77,7 +77,7 @@ def _round(scenario: Scenario, row: Mapping[str, Any]) -> dict[str, Any]:
     """A round with its verdict. One that was never checked is not passed, one that was cut short may be."""
     check = scenario.round(row["id"]).check
     checked = row["exit"] is not None or row["timed_out"]
-    passed = checked and check.passes(row["exit"], row["stdout"], row["timed_out"])
+    passed = checked and check.passes(row["exit"], row["stdout"], row["timed_out"], row.get("matched"))
     return {"id": row["id"], "passed": passed, "reason": row["reason"], "exit": row["exit"],
             "timed_out": row["timed_out"], "stdout": row["stdout"][:_WHY]}
 
@@ -92,7 +92,7 @@ def _why(rounds: list[dict[str, Any]]) -> str:
     if first is None:
         return ""
     if first["exit"] is None:
-        said = "timeout" if first["timed_out"] else str(first["reason"])
+        said = "timeout" if first["timed_out"] else first["reason"] or "killed"
     else:
         line = next(iter(first["stdout"].strip().splitlines()), "")
         said = f"exit {first['exit']}" + (f", {line}" if line else "")

@@ -6,6 +6,7 @@ Pure: values in, findings out; no file is opened (specification: team, section 4
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, NamedTuple
@@ -16,9 +17,11 @@ DOMAINS = ("law", "medicine", "engineering", "business", "science")
 CONSTRAINTS = tuple(f"C{number}" for number in range(1, 11))
 OF_A_ROUND = ("C7", "C8")               # these name the earlier round that they lean on: C7:r1
 PLACEHOLDERS = ("workspace", "scripts", "scenario_id", "runs", "before")
-FOR_AGENTS = ("workspace", "scenario_id")     # what the sandbox of main, in which `before` runs, can see
+FOR_AGENTS = ("workspace", "scenario_id")     # what main, and its sandbox, in which `before` runs, can see
 MAX_TIMEOUT_S, DEFAULT_TIMEOUT_S = 120, 20
 PLACEHOLDER = re.compile(r"\$\{([^}]*)\}")
+MAX_NAME, MAX_PATH, MAX_DEPTH = 200, 1_000, 64      # bytes of a name, bytes and names of a path
+MAX_ID, MAX_PATTERN, MAX_COMMAND = 64, 1_000, 30_000        # characters
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 _PROGRAM = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
@@ -42,7 +45,16 @@ def path_problem(value: Any) -> str | None:
         return 'a path without ".."'
     if "" in parts or "." in parts or "\\" in value or any(ord(sign) < 32 or ord(sign) == 127 for sign in value):
         return "a plain path like akten/satzung.txt"
-    return None
+    return None if short_enough(value) else SHORT
+
+
+SHORT = f"a path of at most {MAX_DEPTH} names, {MAX_NAME} bytes a name and {MAX_PATH} bytes in all"
+
+
+def short_enough(path: str) -> bool:
+    """Can it be copied below any folder? A file system takes 255 bytes a name and 4,096 bytes a path."""
+    names = [len(name.encode("utf-8", "surrogateescape")) for name in path.split("/")]
+    return len(names) <= MAX_DEPTH and max(names) <= MAX_NAME and sum(names) + len(names) <= MAX_PATH
 
 
 def covers(grant: str, path: str) -> bool:
@@ -81,16 +93,34 @@ def _each_once(problem: Problem, empty: bool = True) -> Problem:
 def _regex_problem(value: Any) -> str | None:
     if not isinstance(value, str) or not value:
         return "a regular expression"
+    if len(value) > MAX_PATTERN:
+        return f"a regular expression of at most {MAX_PATTERN} characters"
     try:
-        re.compile(value)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(value)
     except (re.error, OverflowError, RecursionError) as error:
         return f"a regular expression that Python's re can read ({error})"
     return None
 
 
+def _command_problem(value: Any) -> str | None:
+    if not isinstance(value, str) or not value.strip():
+        return "a text that is not blank"
+    return None if len(value) <= MAX_COMMAND else f"a command of at most {MAX_COMMAND} characters"
+
+
 TEXT = _is(lambda v: isinstance(v, str) and bool(v.strip()), "a text that is not blank")
 STRING = _is(lambda v: isinstance(v, str), "a text")
-ID = _is(lambda v: isinstance(v, str) and bool(_ID.fullmatch(v)), "a name of A-Z a-z 0-9 _ -")
+_ID_FORM = _is(lambda v: isinstance(v, str) and bool(_ID.fullmatch(v)), "a name of A-Z a-z 0-9 _ -")
+
+
+def _id_problem(value: Any) -> str | None:
+    """An id is part of file names."""
+    return _ID_FORM(value) or (None if len(value) <= MAX_ID else f"a name of at most {MAX_ID} characters")
+
+
+ID: Problem = _id_problem
 OBJECT = _is(lambda v: isinstance(v, dict), "an object")
 LIST = _is(lambda v: isinstance(v, list), "a list")
 _PROGRAM_NAME = _is(lambda v: isinstance(v, str) and bool(_PROGRAM.fullmatch(v)), "the name of a program")
@@ -113,8 +143,9 @@ ROUND: Fields = {
     "update_ids": Field(_each_once(ID)), "covers": Field(_each_once(STRING), recommended=True),
     "tags": Field(_each_once(STRING)), "eval": Field(OBJECT, True), "feedback": Field(OBJECT, True)}
 _EVAL: Fields = {
-    "command": Field(TEXT, True), "expect_exit": Field(_whole(0, 255)), "stdout_contains": Field(or_null(TEXT)),
-    "stdout_matches": Field(or_null(_regex_problem)), "timeout_s": Field(_SECONDS), "before": Field(or_null(TEXT))}
+    "command": Field(_command_problem, True), "expect_exit": Field(_whole(0, 255)),
+    "stdout_contains": Field(or_null(TEXT)), "stdout_matches": Field(or_null(_regex_problem)),
+    "timeout_s": Field(_SECONDS), "before": Field(or_null(_command_problem))}
 _FEEDBACK: Fields = {"correct": Field(TEXT, True), "incorrect": Field(TEXT, True)}
 
 
@@ -241,9 +272,9 @@ def _text_faults(row: Mapping[str, Any], file: str, key: str) -> Iterator[Findin
     """Placeholders of the question, the feedback and the commands."""
     check = row["eval"]
     command = [name for name in PLACEHOLDERS if name != "before" or check.get("before")]
-    texts = ((f"{key}.question", row["question"], PLACEHOLDERS, False),
-             (f"{key}.feedback.correct", row["feedback"]["correct"], PLACEHOLDERS, False),
-             (f"{key}.feedback.incorrect", row["feedback"]["incorrect"], PLACEHOLDERS, False),
+    texts = ((f"{key}.question", row["question"], FOR_AGENTS, False),
+             (f"{key}.feedback.correct", row["feedback"]["correct"], FOR_AGENTS, False),
+             (f"{key}.feedback.incorrect", row["feedback"]["incorrect"], FOR_AGENTS, False),
              (f"{key}.eval.command", check["command"], command, True),
              (f"{key}.eval.before", check.get("before") or "", FOR_AGENTS, True))
     for where, text, known, quoted in texts:

@@ -5,6 +5,7 @@ Nothing is created through a path: the folder is opened first, and looked at whe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import stat
@@ -70,6 +71,8 @@ def make_folders(workspace: Workspace, names: list[str], allowed: Callable[[str]
         try:
             if by_force and _exists(here, name) and not _is_folder(here, name):
                 remove(here, name)
+            if by_force:
+                _unlock(here, name)
             if not _exists(here, name):
                 _make_folder(workspace, here, name, relative, allowed)
             inner = open_folder(workspace, workspace.real / relative)
@@ -77,6 +80,13 @@ def make_folders(workspace: Workspace, names: list[str], allowed: Callable[[str]
             os.close(here)
         here = inner
     return here
+
+
+def _unlock(parent: int, name: str) -> None:
+    """Open a folder whose owner has closed it to himself; root needs none of that."""
+    with contextlib.suppress(OSError):
+        if _is_folder(parent, name) and not os.access(name, os.R_OK | os.W_OK | os.X_OK, dir_fd=parent):
+            os.chmod(name, 0o755, dir_fd=parent)
 
 
 def _make_folder(workspace: Workspace, parent: int, name: str, relative: str, allowed: Callable[[str], bool]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from infranode_eval.team.round_check import found_in
 from infranode_eval.team.scenario import (
     Check,
     facts,
@@ -58,6 +59,7 @@ PASS_RULE = [
     (Check("c", stdout_contains="OK"), 0, "alles OK\n", False, True, "the text stands in it"),
     (Check("c", stdout_contains="OK"), 0, "ok", False, False, "the text does not stand in it"),
     (Check("c", stdout_matches=r"^Frist \d+$"), 0, "Frist 14", False, True, "the pattern is found"),
+    (Check("c", stdout_matches=r"(F+)+$"), 0, "F" * 40 + "x", False, False, "the pattern takes too long"),
     (Check("c", stdout_matches=r"\d{3}"), 0, "Frist 14", False, False, "the pattern is not found"),
     (Check("c", stdout_contains="OK", stdout_matches="x"), 0, "OK", False, False, "both are demanded"),
     (Check("c"), 0, "OK", True, False, "a timeout fails whatever else it did"),
@@ -68,7 +70,12 @@ PASS_RULE = [
 @pytest.mark.parametrize(("check", "exit_code", "stdout", "timed_out", "passed", "why"), PASS_RULE)
 def test_a_round_is_passed_by_exit_code_and_output(
         check: Check, exit_code: int | None, stdout: str, timed_out: bool, passed: bool, why: str) -> None:
-    assert check.passes(exit_code, stdout, timed_out) is passed, why
+    matched = None if check.stdout_matches is None else found_in(stdout, check.stdout_matches)
+    assert check.passes(exit_code, stdout, timed_out, matched) is passed, why
+
+
+def test_a_pattern_that_nobody_has_looked_for_is_not_found() -> None:
+    assert not Check("c", stdout_matches="a").passes(0, "a", False)
 
 
 FILLED = [
