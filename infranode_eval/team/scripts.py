@@ -15,6 +15,9 @@ from infranode_eval.team.workflow import AgentCall, Limits, run_script
 from infranode_eval.team.workspace import ToolError
 
 
+Noted = Callable[[str, Callable[[], Any]], Any]     # a name, and what makes the value where none was kept
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """What a script is started with."""
@@ -26,12 +29,13 @@ class Script:
 class Scripts:
     """enabled: is there an engine? in_order: results enter a script by number, so that programs give the same bytes.
 
-    paused_s: how long endpoints have made everybody wait, in seconds, which is no time of a script.
+    paused_s: how long endpoints have made everybody wait, in seconds, which is no time of a script. noted: keeps a
+    value of this play for a resumed one.
     """
 
     def __init__(self, staff: Staff, jobs: Jobs, enabled: bool, in_order: bool, paused_s: Callable[[], float],
-                 limits: Limits | None = None) -> None:
-        self._staff, self._jobs = staff, jobs
+                 noted: Noted, limits: Limits | None = None) -> None:
+        self._staff, self._jobs, self._noted = staff, jobs, noted
         self._enabled, self._in_order, self._paused_s = enabled, in_order, paused_s
         self._limits = limits or Limits()
         self._told: dict[str, dict[str, Any]] = {}
@@ -50,7 +54,7 @@ class Scripts:
         told: dict[str, Any] = {"task_id": job.id, "script": script.text, "log": [], "result": None}
         with self._lock:
             self._told[job.id] = told
-        desk = _Desk(job, self._staff, self._jobs)
+        desk = _Desk(job, self._staff, self._jobs, None if self._in_order else self._noted)
         try:
             finished = run_script(script.text, script.args, desk, self._limits, job.cancelled, self._in_order,
                                   self._paused_s)
@@ -64,25 +68,65 @@ class Scripts:
         return [self._told[name] for name in sorted(self._told, key=lambda name: int(name[1:]))]
 
 
+class _Unknown(Exception):
+    """Nothing is noted."""
+
+
+class Arrivals:
+    """Hands results over in the order in which they come; in a resumed play in the order in which they came."""
+
+    def __init__(self, name: str, noted: Noted) -> None:
+        self._name, self._noted = name, noted
+        self._waiting: dict[int, Callable[[], None]] = {}
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def come(self, number: int, hand_over: Callable[[], None]) -> None:
+        """From any thread."""
+        with self._lock:
+            self._waiting[number] = hand_over
+            while self._waiting and (due := self._due()) in self._waiting:
+                self._count += 1
+                self._waiting.pop(due)()
+
+    def _due(self) -> int:
+        """Whose turn it is."""
+        def unknown() -> int:
+            raise _Unknown
+
+        name = f"{self._name} {self._count}"
+        try:
+            return self._noted(name, unknown)
+        except _Unknown:
+            return self._noted(name, lambda: next(iter(self._waiting)))
+
+
 class _Desk:
     """What one script may ask of the host. over: the script has ended, and needs no run any more."""
 
-    def __init__(self, job: Job, staff: Staff, jobs: Jobs) -> None:
+    def __init__(self, job: Job, staff: Staff, jobs: Jobs, noted: Noted | None) -> None:
         self._job, self._staff, self._jobs = job, staff, jobs
         self._runs: dict[int, Run] = {}
+        self._arrivals = None if noted is None else Arrivals(f"arrived {job.id}", noted)
         self.over = threading.Event()
 
     def start(self, call: AgentCall, done: Callable[[int, str, bool], None]) -> None:
+        def ended(text: str, failed: bool) -> None:
+            if self._arrivals is None:
+                done(call.number, text, failed)
+            else:
+                self._arrivals.come(call.number, lambda: done(call.number, text, failed))
+
         if self._job.cancelled.is_set():
-            done(call.number, say("cancelled"), True)
+            ended(say("cancelled"), True)
             return
         try:
             run = self._staff.accept_from_workflow(self._job.id, call.number, call.agent_type, call.prompt)
         except ToolError as error:
-            done(call.number, str(error), True)
+            ended(str(error), True)
             return
         self._runs[call.number] = run
-        self._jobs.thread(lambda: done(call.number, *self._staff.work(run, self.over)))
+        self._jobs.thread(lambda: ended(*self._staff.work(run, self.over)))
 
     def define(self, spec: Mapping[str, Any]) -> str:
         return self._staff.create(spec, self._job.id)
