@@ -39,7 +39,6 @@ from infranode_eval.tables import FORMATS, render
 from infranode_eval.terminal import Parser, complain, show
 from infranode_eval.tokens import ESTIMATE, load_counter
 from lm_eval_task.errors import BenchError, DataError, UsageError
-from lm_eval_task.prompt import MODES
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Toolset, data_file
 
@@ -98,7 +97,7 @@ def measure(options: argparse.Namespace) -> tuple[Measurement, list[str]]:
     for name in own.keys() - set(suite.OWN_FLAGS):
         raise UsageError(f"--{name.replace('_', '-')}: suite {options.suite} takes no such flag")
     counter = load_counter(options.tokenizer) if options.tokenizer else ESTIMATE
-    setups = {mode: setup_of(mode, suite, tools, options.tasks, max_tokens, own) for mode in MODES}
+    setups = {mode: setup_of(mode, suite, tools, options.tasks, max_tokens, own) for mode in suite.MODES}
     prompts = tuple(prompt_of(mode, tools, tasks, counter.count, max_tokens, setup.before_question)
                     for mode, setup in setups.items())
     forecasts = {mode: found for mode, setup in setups.items()
@@ -108,7 +107,7 @@ def measure(options: argparse.Namespace) -> tuple[Measurement, list[str]]:
     notes = [f"prices of {options.model}: list of {table.as_of}, {table.currency}, unverified here; check them before "
              "you pay"] if options.model else []
     notes += fewer_tools(suite, tasks, tools)
-    name = f"{options.tasks or OWN_FILES[options.suite]}, set {which}"
+    name = f"{options.tasks or OWN_FILES.get(options.suite, options.suite)}, set {which}"
     return Measurement(name, counter.source, max_tokens, gold, prompts, price, costs, forecasts), notes
 
 

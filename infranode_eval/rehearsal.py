@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from infranode_eval.budget import Forecast, Price, cost_of, gold_tokens, price_of, prompt_of, read_prices
 from infranode_eval.destination import Claim, Taken, claim
-from infranode_eval.providers.protocol import Answer, Messages, Preview, Remote, Sampling, Tools
+from infranode_eval.providers.protocol import Answer, Messages, Preview, Provider, Remote, Sampling, Tools
 from infranode_eval.run import Plan, Prepared, chosen_tasks, prepared, told_by
 from infranode_eval.suites import MAIN
 from infranode_eval.tokens import ESTIMATE
@@ -33,6 +34,10 @@ class _Witness:
     def ask(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> Answer:
         self.request = (messages, tools, sampling)
         raise _Seen
+
+    def as_role(self, name: str, cancelled: threading.Event) -> Provider:
+        """Whoever else is asked is a witness, too."""
+        return self
 
     def close(self) -> None:
         pass

@@ -140,6 +140,8 @@ def _arm_mark(plan: Plan) -> str | None:
 def setup_of(plan: Plan, suite: Suite, tools: Toolset, tasks: Sequence[Task] = ()) -> Setup:
     """Raise UsageError for settings that the mode has no place for, and for an arm that these tools cannot have."""
     mode = plan.mode or suite.MODE
+    if mode not in suite.MODES:
+        raise UsageError(f"suite {plan.suite} plays in {' or '.join(suite.MODES)} mode; leave out --mode {mode}")
     if mode != "native" and plan.tool_choice != "auto":
         raise UsageError(f"--tool-choice {plan.tool_choice} needs --mode native; in {mode} mode no tools are sent")
     if mode != "native" and plan.own.get("cache", OFF) != OFF:

@@ -28,6 +28,7 @@ SUITES = (MAIN, "bench", "chain", "db_routing", "team")
 IN_ORDER = "in order"       # each stored answer belongs to the next request, which must be its own
 BY_REQUEST = "by request"   # each belongs to the request with its key, whenever that is asked
 MANY = 10 ** 6
+ALL_MODES = ("prompt", "native")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,7 @@ class Suite(Protocol):
 
     MAX_TOKENS: int         # default of --max-tokens
     MODE: str               # default of --mode
+    MODES: tuple[str, ...]  # what --mode may be
     UNMARKED_MODE: str      # the mode that does not stand in the names of results
     SETS: tuple[str, ...]   # what --set chooses among; the first is its default
     OWN_SETS: bool          # a user's own file has these sets as well, so that they stand in the names of its results

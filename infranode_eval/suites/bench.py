@@ -13,7 +13,18 @@ from typing import Any
 
 from infranode_eval.arms.offer import Offer, Offering
 from infranode_eval.statistics import pass_hat_k, wilson
-from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Starter, Transcript, failure_of, play_once, usual_hashes
+from infranode_eval.suites import (
+    ALL_MODES,
+    MANY,
+    NOTHING,
+    Scene,
+    Setup,
+    Starter,
+    Transcript,
+    failure_of,
+    play_once,
+    usual_hashes,
+)
 from infranode_eval.summary import per_cent
 from lm_eval_task import bench_prompt
 from lm_eval_task import tools as toolbox
@@ -26,6 +37,7 @@ from lm_eval_task.tools import Toolset, data_file
 
 MAX_TOKENS = 512
 MODE = "prompt"
+MODES = ALL_MODES
 SETS = CHOICES
 OWN_SETS = True
 BASELINE = "never_calls"

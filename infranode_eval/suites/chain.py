@@ -25,7 +25,7 @@ from infranode_eval.chain.tasks import SETS, ChainTask, read_chain_tasks
 from infranode_eval.chain.toolbox import MAX_RESULT_CHARS, Toolbox
 from infranode_eval.chain.worlds import Session, World, open_world
 from infranode_eval.providers.protocol import Noting, Provider
-from infranode_eval.suites import IN_ORDER, MANY, NOTHING, Scene, Setup, Transcript, usual_hashes
+from infranode_eval.suites import ALL_MODES, IN_ORDER, MANY, NOTHING, Scene, Setup, Transcript, usual_hashes
 from lm_eval_task import tools as toolbox
 from lm_eval_task.records import canonical_json
 from lm_eval_task.tools import Toolset
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 1024
 MODE = "native"
+MODES = ALL_MODES
 OWN_SETS = True
 BASELINE = "one_call_then_guess"
 TAKES_ARMS = False

@@ -36,7 +36,7 @@ from infranode_eval.db_routing.tasks import (
 from infranode_eval.db_routing.tools import Toolbox, in_order, order_of, toolset
 from infranode_eval.db_routing.world import World
 from infranode_eval.providers.protocol import OFF, Provider
-from infranode_eval.suites import IN_ORDER, MANY, NOTHING, Scene, Setup, Transcript
+from infranode_eval.suites import ALL_MODES, IN_ORDER, MANY, NOTHING, Scene, Setup, Transcript
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Score, fingerprint
 from lm_eval_task.tools import Toolset
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 1024
 MODE = UNMARKED_MODE = "native"
+MODES = ALL_MODES
 OWN_SETS = False
 BASELINE = "bm25"
 TAKES_ARMS = False

@@ -7,7 +7,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from infranode_eval.suites import MANY, NOTHING, Scene, Setup, Transcript, failure_of, play_once, usual_hashes
+from infranode_eval.suites import (
+    ALL_MODES,
+    MANY,
+    NOTHING,
+    Scene,
+    Setup,
+    Transcript,
+    failure_of,
+    play_once,
+    usual_hashes,
+)
 from lm_eval_task import metrics as scorer
 from lm_eval_task import tools as toolbox
 from lm_eval_task.cases import looks_like_cases
@@ -19,6 +29,7 @@ from lm_eval_task.tools import Toolset
 
 MAX_TOKENS = 160
 MODE = "prompt"
+MODES = ALL_MODES
 SETS = CHOICES
 OWN_SETS = False
 BASELINE = "bm25"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from infranode_eval.budget import Forecast
 
 MODE = UNMARKED_MODE = "native"
+MODES = (MODE,)
 OWN_SETS = False
 BASELINE = "muster"
 TAKES_ARMS = False
@@ -116,8 +118,6 @@ def offering(tasks: Sequence[TeamTask], tools: Toolset) -> None:
 
 def eligible(tasks: Sequence[TeamTask], setup: Setup) -> tuple[TeamTask, ...]:
     """Those that were chosen; all without a choice."""
-    if setup.mode != "native":
-        raise UsageError("suite team plays with native tools: leave out --mode prompt")
     chosen = setup.scene.settings.get("scenarios")
     return tuple(task for task in tasks if not chosen or task.task_id in chosen)
 
@@ -168,10 +168,12 @@ def aggregate(pairs: Sequence[tuple[TeamTask, TeamScore]]) -> dict[str, float | 
     return run_values([score.play for _, score in pairs])
 
 
-def forecast(tasks: Sequence[TeamTask], setup: Setup, count: Callable[[str], int]) -> Forecast:
-    """Plays of the scripted manager, every request of the manager counted."""
+def forecast(tasks: Sequence[TeamTask], setup: Setup, count: Callable[[str], int]) -> Forecast | None:
+    """Plays of the scripted manager, its requests counted; None where a scenario has no such manager."""
     from infranode_eval.team.forecast import forecast_of  # late: a run needs none
 
+    scripted = replace(setup.scene, settings={**setup.scene.settings, "pool": SCRIPTED_POOL.to_json()})
+    setup = replace(setup, scene=scripted)
     return forecast_of(tasks, lambda task, provider: play(task, provider, setup), count, setup.sampling.max_tokens)
 
 
