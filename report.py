@@ -21,6 +21,7 @@ Usage:
   python3 report.py --task S2-9 results/bench         a case of the bench: what it tests, its pitfalls, every reply
   python3 report.py --task filter_count-dresden-charging_power results/chain   a play of the suite chain, turn by turn
   python3 report.py --suite db_routing                results/db_routing: routes, SQL, switches, arms of that suite
+  python3 report.py --suite team results/team         score of managers of sub-agents, scenarios, cost, refusals, grants
   python3 report.py --published                   the original benchmarks' published rows, in blocks of their own
   python3 report.py --check results/bm25.json     does a result, or a .jsonl of tasks, keep its format?
   python3 report.py --rescore [FILE …] [--write]  judge the stored replies again with this scorer, show what changes
@@ -79,6 +80,7 @@ from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, 
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, PLAYED_NAMES, WORDINGS, TaskSet, known_sets
+from infranode_eval.reports.team_rows import SUITE as MANAGED
 from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
 from infranode_eval.suites import SUITES
@@ -279,7 +281,10 @@ def draw(options: argparse.Namespace) -> int:
         _say(unseen)
     for line in version_notes(e.summary for e in found):
         _say(line)
-    written = write_plots(found, Path(options.plots)) if options.plots else []
+    drawn = [e for e in found if e.run.suite != MANAGED]
+    if options.plots and len(drawn) < len(found):
+        _say(f"pictures do not show runs of the suite {MANAGED}: they stand on the page (--html)")
+    written = write_plots(drawn, Path(options.plots)) if options.plots else []
     if page is not None:
         write_page(page, html_page(found, left_out, prices.as_of))
         written.insert(0, page)

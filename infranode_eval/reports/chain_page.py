@@ -13,6 +13,7 @@ from infranode_eval.harmless import clean
 from infranode_eval.reports.archive import Row, is_number
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.replies import Text, visible
+from infranode_eval.reports.team_page import shown_bodies
 from infranode_eval.reports.transcripts import (
     Result,
     Transcript,
@@ -133,6 +134,10 @@ def bodies_of(exhibits: Iterable[Exhibit]) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     left = MOST_BODIES
     for exhibit in exhibits:
+        if exhibit.courses:
+            new = {key: text for key, text in exhibit.bodies.items() if key not in found}
+            found |= dict(shown_bodies(new, left))
+            left -= sum(len(found[key][0]) for key in new if key in found)
         used = (result.body for play in exhibit.plays if play for turn in play.turns for result in turn.results)
         for key in dict.fromkeys(used):
             if key in found or key not in exhibit.bodies:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.beside import read_transcripts
 from infranode_eval.budget import Price
 from infranode_eval.reports.archive import Run, is_harness_output, read_json, run_from_json
 from infranode_eval.reports.effort import Effort, effort_of, price_named
@@ -15,7 +16,10 @@ from infranode_eval.reports.harness_output import replies_from_harness
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.replies import Evidence, evidence_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
+from infranode_eval.reports.team_page import Texts, course_values
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.reports.transcripts import Transcript, transcript_of
+from lm_eval_task.errors import DataError
 from lm_eval_task.records import Task
 from lm_eval_task.tools import Toolset
 
@@ -25,7 +29,8 @@ class Exhibit:
     """One run. evidence: one for each row, in their order, None where the file holds no replies.
 
     tasks: the tasks by id, as far as they are known. plays: of the suite chain, one for each row, None where it holds
-    no transcript; bodies: the results of their calls by sha256.
+    no transcript; bodies: the results of their calls by sha256. courses: plays of the suite team as the page's script takes
+    them, their long texts in bodies.
     """
 
     summary: Summary
@@ -35,6 +40,7 @@ class Exhibit:
     tasks: Mapping[str, Task] = field(default_factory=dict)
     plays: tuple[Transcript | None, ...] = ()
     bodies: Mapping[str, str] = field(default_factory=dict)
+    courses: tuple[Mapping[str, Any] | None, ...] = ()
 
 
 def exhibits_of(path: Path, tools: Toolset, sets: Sequence[TaskSet], prices: Mapping[str, Price]) -> list[Exhibit]:
@@ -45,6 +51,8 @@ def exhibits_of(path: Path, tools: Toolset, sets: Sequence[TaskSet], prices: Map
                 for run, replies in replies_from_harness(value, path, tools)]
     run = run_from_json(value, path, tools)
     effort = effort_of(value["rows"], price_named(prices, run.model))
+    if run.suite == TEAM:
+        return [_with_courses(run, value, sets, tools, effort)]
     found = _exhibit(run, sets, tools, effort, tuple(map(evidence_of, value["rows"])))
     return [_with_plays(found, value) if run.suite == PLAYED else found]
 
@@ -63,9 +71,25 @@ def _with_plays(exhibit: Exhibit, value: Mapping[str, Any]) -> Exhibit:
     return replace(exhibit, plays=plays, bodies=bodies)
 
 
+def _with_courses(run: Run, value: Mapping[str, Any], sets: Sequence[TaskSet], tools: Toolset,
+                  effort: Effort) -> Exhibit:
+    """With the transcripts beside a file of the suite team; without them the run says so."""
+    told, stored = value.get("transcripts"), {}
+    try:
+        if not isinstance(told, dict) or not {"file", "sha256"} <= told.keys():
+            raise DataError("names no file of transcripts", run.path)
+        stored = read_transcripts(Path(run.path), told)
+    except DataError as error:
+        run = replace(run, notes=(*run.notes, f"no transcripts are shown: {error}"))
+    texts = Texts()
+    courses = tuple([course_values(stored.get((row.task_id, row.repeat)), texts) for row in run.rows])
+    found = _exhibit(run, sets, tools, effort, tuple(map(evidence_of, value["rows"])))
+    return replace(found, courses=courses, bodies=texts.bodies)
+
+
 def without_rows(exhibit: Exhibit) -> Exhibit:
     """The numbers only: thousands of runs fit into memory, their rows do not."""
-    return replace(exhibit, run=replace(exhibit.run, rows=()), evidence=None, plays=(), bodies={})
+    return replace(exhibit, run=replace(exhibit.run, rows=()), evidence=None, plays=(), bodies={}, courses=())
 
 
 def best_files(exhibits: Iterable[Exhibit], most: int) -> set[str]:

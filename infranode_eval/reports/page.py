@@ -23,6 +23,7 @@ from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.sections import Group
 from infranode_eval.reports.standings import Standing
 from infranode_eval.reports.taskbook import MOST_RUNS, script_json, taskbook
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.reports.wordings import case_keys, wordings_by_group
 from infranode_eval.reports.words import WORDS, Words
 from lm_eval_task.errors import DataError, UsageError
@@ -52,7 +53,7 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
     book = taskbook(listed, [names[id(e)] for e in listed], [belongs[id(e)] for e in listed],
                     [_plain_title(g) for g in groups])
     style = environment.overlay(autoescape=False, finalize=None).get_template("style.css.j2").render()
-    script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in ("plays.js", "script.js"))
+    script = "\n".join((TEMPLATES / name).read_text("utf-8") for name in ("plays.js", "team.js", "script.js"))
     panels = [panel(i, group, inside, names, numbers, groups, price_month, words,
                     [*arms.get(group, ()), *wordings.get(group, ())])
               for i, (group, inside) in enumerate(standings.items())]
@@ -65,8 +66,9 @@ def html_page(exhibits: Sequence[Exhibit], broken: Sequence[str] = (), price_mon
         policy=_policy(style, script), groups=panels, broken=broken, counts=_counts(book, exhibits, groups, words),
         title=words.joined(" · ", [words(_TITLES[s][0]) for s in suites]),
         lead=words.joined(" ", [words(_TITLES[s][1]) for s in suites]),
-        listed=words("cases" if suites == ["_bench"] else "tasks"),
-        listed_about=words("tasks_about_play" if suites == ["_chain"] else "tasks_about"),
+        listed=words({"_bench": "cases", "_team": "team_plays"}.get("".join(suites), "tasks")),
+        listed_about=words({"_chain": "tasks_about_play", "_team": "tasks_about_team"}.get("".join(suites),
+                                                                                          "tasks_about")),
         split=_split(groups, any(p["ranked"] for p in panels), words),
         limited=_limited(listed, exhibits, words), made=words("made", scorer=SCORER_VERSION))
 
@@ -135,12 +137,13 @@ def _limited(listed: Sequence[Exhibit], exhibits: Sequence[Exhibit], words: Word
     return words("tasks_limited", shown=len(listed), all=every) if len(listed) < every else ""
 
 
-_TITLES = {"": ("title", "lead"), "_bench": ("title_bench", "lead_bench"), "_chain": ("title_chain", "lead_chain")}
+_TITLES = {"": ("title", "lead"), "_bench": ("title_bench", "lead_bench"), "_chain": ("title_chain", "lead_chain"),
+           "_team": ("title_team", "lead_team")}
 
 
 def _suites(groups: Sequence[Group]) -> list[str]:
-    """"" for the main suite and its like, "_bench" and "_chain" for those, as far as they are on the page."""
-    own = {SUITE: "_bench", PLAYED: "_chain"}
+    """"" for the main suite and its like, "_bench", "_chain", "_team" for those, as far as they are on the page."""
+    own = {SUITE: "_bench", PLAYED: "_chain", TEAM: "_team"}
     shown = [own.get(g.suite, "") for g in groups]
     return [name for name in ("", *own.values()) if name in shown] or [""]
 

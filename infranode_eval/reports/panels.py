@@ -5,29 +5,30 @@ Every word comes from `Words`, in both languages at once; every number is a text
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from infranode_eval.reports.ability import policies_of
 from infranode_eval.reports.archive import MAIN_SUITE
 from infranode_eval.reports.bench import SUITE
 from infranode_eval.reports.chain_tables import SHOWN_FIRST
-from infranode_eval.reports.charts import Point, axis_for, kinds_of, parts_of_bar, with_front
+from infranode_eval.reports.charts import Point, kinds_of, parts_of_bar, with_front
 from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.figures import Count
 from infranode_eval.reports.groups import set_name
 from infranode_eval.reports.items import Look, sightings_of
+from infranode_eval.reports.planes import decimals_for, plane_of
 from infranode_eval.reports.plays import CONTROL
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.ranks import MOST_RANKED, is_unranked
 from infranode_eval.reports.sections import DISCORDANT, Group, identity_of, in_order, own_tables, report_sections
 from infranode_eval.reports.standings import Standing, is_drawn
+from infranode_eval.reports.team_conditions import common_line
+from infranode_eval.reports.team_panel import team_panel
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from infranode_eval.reports.words import Words
 from infranode_eval.statistics import Interval, smallest_detectable_difference
 from infranode_eval.tables import ABSENT, Table
-
-HEIGHT = 240            # pixels between 0 and 100 per cent in the effort charts
 
 
 def group_title(group: Group, words: Words) -> str:
@@ -36,6 +37,8 @@ def group_title(group: Group, words: Words) -> str:
     key = f"set_{name}"
     parts = [words(key) if key in words else words.same(name)]
     parts[0] += words.same("" if name == group.dataset else " (?)")
+    if group.suite == TEAM:
+        return words.joined(" · ", [words.same(TEAM), words("team_set") if name == "all" else parts[0]])
     parts = parts if group.suite == MAIN_SUITE else [words.same(group.suite), *parts]
     parts += [words(f"mode_{group.mode}") if f"mode_{group.mode}" in words else words.same(group.mode),
               words("setup_of", setup=group.setup),
@@ -73,13 +76,15 @@ def panel(number: int, group: Group, standings: Sequence[Standing], names: Mappi
     return {
         "id": f"g{number}", "title": group_title(group, words), "played": played, "measure": measure,
         "because": words("own_group", what=because) if fields else "",
-        "identity": f"{group.suite} · {identity_of(group)}",
+        "identity": f"{group.suite} · {identity_of(group)}" if group.suite != TEAM
+        else common_line([("", e.summary.team.conditions) for e in exhibits if e.summary.team]),
         "blocks": _blocks(number, standings, labels, words), "notes": _notes(group, standings, words),
         "warnings": warnings,
         "heat": _heat(with_rows, run_numbers, group.suite, words) if with_rows else None, "bars": bars,
         "kinds": [k for k in kinds_of(group.suite) if any(p["kind"] == k for b in bars for p in b["parts"])],
         "planes": _planes(list(zip(exhibits, labels, strict=True)), measure, month, words),
         "ranked": ranked, "own": own,
+        "team": team_panel(number, exhibits, labels, run_numbers, words) if group.suite == TEAM else None,
         "tables": [*(t for t in tables if t.title not in {o.title for o in own}), *more],
     }
 
@@ -252,36 +257,8 @@ def _plane(name: str, told: Sequence[tuple[Exhibit, str, float | None]], notes: 
     missing = [label for _, label, value in told if value is None]
     points = with_front([Point(label, value, e.summary.strict.get(measure) or 0.0)
                          for label, (e, value) in known.items()])
-    axis = axis_for([p.effort for p in points])
-    lowest = 25 * int(4 * max(0.0, min(p.value for p in points) - 0.05))     # per cent at the foot of the chart
-    decimals = _decimals([p.effort for p in points])
-    shown = [{"name": p.name, "x": _at(axis.place(p.effort)), "y": _height(100 * p.value, lowest), "front": p.front,
-              "effort": words.number(p.effort, decimals), "value": words.percent(p.value),
-              "p95": words.number(known[p.name][0].effort.latency_p95, decimals)} for p in points]
-    front = [s for s in shown if s["front"]]
-    lines = [{"x1": a["x"], "y1": a["y"], "x2": b["x"], "y2": b["y"]} for a, b in zip(front, front[1:], strict=False)]
     more = [words("effort_missing", names=", ".join(missing))] if missing else []
     key = "effort_latency_play" if name == "latency" and measure == "task_success" else f"effort_{name}"
-    return {"axis": words(key), "title": words(key), "points": shown, "front": lines,
-            "xs": [{"at": _at(axis.place(t)), "text": _number(t)} for t in axis.ticks],
-            "ys": [{"at": _height(v, lowest), "text": v} for v in (0, 25, 50, 75, 100) if v >= lowest],
-            "p95": name == "latency", "notes": [*notes, *more],
-            "spoken": "; ".join(f"{p.name}: {_number(p.effort)}, {measure} {100 * p.value:.1f} %" for p in points)}
-
-
-def _height(value: float, lowest: int) -> float:
-    """Pixels below the upper edge for a value in per cent."""
-    return round(HEIGHT * (100 - value) / (100 - lowest), 1)
-
-
-def _decimals(values: Iterable[float]) -> int:
-    """So many that the smallest shows two digits, and the column one number of them."""
-    least = min((v for v in values if v > 0), default=1.0)
-    return min(4, max(0, 1 - math.floor(math.log10(least))))
-
-
-def _number(value: float) -> str:
-    """Three digits that matter, without an exponent."""
-    if value >= 1000:
-        return f"{value:,.0f}".replace(",", "\u202f") if value >= 10_000 else f"{value:.0f}"
-    return f"{value:.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
+    slowest = {label: e.effort.latency_p95 for label, (e, _) in known.items()} if name == "latency" else None
+    return plane_of(points, words(key), [*notes, *more], measure, words, decimals_for([p.effort for p in points]),
+                    slowest)

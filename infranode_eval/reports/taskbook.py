@@ -19,6 +19,8 @@ from infranode_eval.reports.exhibits import Exhibit
 from infranode_eval.reports.plays import CONTROL
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.replies import Evidence, Text, visible
+from infranode_eval.reports.team_page import row_values
+from infranode_eval.reports.team_rows import SUITE as TEAM
 from lm_eval_task.records import Call, Task
 
 LONGEST_CALL = 600      # characters of a call that are shown
@@ -37,7 +39,7 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
     rows: list[dict[str, Any]] = []
     for number, exhibit in enumerate(exhibits):
         evidence = exhibit.evidence or (None,) * len(exhibit.run.rows)
-        plays = exhibit.plays or (None,) * len(exhibit.run.rows)
+        plays = exhibit.plays or exhibit.courses or (None,) * len(exhibit.run.rows)
         for row, seen, play in zip(exhibit.run.rows, evidence, plays, strict=True):
             task = _task(row.task_id, row.category, exhibit.tasks.get(row.task_id))
             key = json.dumps(task)
@@ -50,7 +52,8 @@ def taskbook(exhibits: Sequence[Exhibit], names: Sequence[str], groups: Sequence
                          "why": clean(counted(score.why)[:LONGEST_CALL]),
                          "labels": [clean(label) for label in score.labels],
                          "calls": None if score.calls is None else [_call(c) for c in score.calls], **_reply(seen),
-                         **(play_of(row, play) if exhibit.run.suite == PLAYED else {})})
+                         **(play_of(row, play) if exhibit.run.suite == PLAYED else {}),
+                         **(row_values(row, play) if exhibit.run.suite == TEAM else {})})
     runs = [{"name": clean(name), "group": group, "baseline": e.run.baseline, "repeats": e.summary.repeats,
              **_limit(e)}
             for e, name, group in zip(exhibits, names, groups, strict=True)]

@@ -82,6 +82,14 @@ def difference_lines(runs: Sequence[tuple[str, Conditions]]) -> list[str]:
             for name, values in differences(runs)]
 
 
+def common_line(runs: Sequence[tuple[str, Conditions]]) -> str:
+    """What all runs have in common, as "sandbox bwrap · data tasks 9eb5a64f69b5 · …", but for the names of scenarios."""
+    every = [one.facts for _, one in runs]
+    alike = [f"{name} {text}" for name, text in every[0].items()
+             if name != "scenarios" and all(facts.get(name) == text for facts in every)] if every else []
+    return " · ".join(alike)
+
+
 def _listed(labels: Sequence[str]) -> str:
     more = f" and {len(labels) - _NAMED} more" if len(labels) > _NAMED else ""
     return ", ".join(labels[:_NAMED]) + more

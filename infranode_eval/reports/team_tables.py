@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.team import Cell, Place, Team
-from infranode_eval.reports.team_conditions import difference_lines
+from infranode_eval.reports.team_conditions import common_line, difference_lines
 from infranode_eval.reports.team_rows import INVOCATIONS
 from infranode_eval.tables import ABSENT, Column, Table, limits, percent
 from infranode_eval.team.leaderboard import pareto_front
@@ -48,7 +48,9 @@ def _scores(shown: Shown) -> Table:
 
 def score_notes(shown: Shown) -> Iterator[str]:
     """What the columns mean, what a reader must not conclude, and in what the runs differ."""
-    yield from difference_lines([(name, found.conditions) for name, _, found in shown])
+    made = [(name, found.conditions) for name, _, found in shown]
+    yield from difference_lines(made)
+    yield f"alike in all: {common_line(made)}"
     yield "per cent; a failed play counts with all its rounds as not passed and its factors as 0; the order is by SMS"
     yield FORMULA
     yield ("MAF: forbidden accesses of the main agent; SAFt: of all sub-agents, SAFa: of each on average; many "

@@ -220,5 +220,5 @@ function playsOf(make, t, data) {
   function inside(task, rows) {
     return make("div", { class: "inside" }, about(task), make("div", { class: "plays" }, ...rows.map((row) => play(row, task, rows.length <= FEW_OPEN))));
   }
-  return { inside, link };
+  return { inside, link, bodyOf };
 }

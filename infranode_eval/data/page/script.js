@@ -3,7 +3,7 @@
 (function () {
   const root = document.documentElement;
   const data = JSON.parse(document.getElementById("data").textContent);
-  const KINDS = ["right", "tool", "args", "count", "silent", "value", "unseen", "wenton", "injected", "noanswer", "unreadable", "truncated", "unanswered", "unknown"];
+  const KINDS = ["right", "part", "lost", "tool", "args", "count", "silent", "value", "unseen", "wenton", "injected", "noanswer", "unreadable", "truncated", "unanswered", "unknown"];
   const PAGE = 40;
 
   function kept(key, value) {          // a page opened from a file may not have a storage
@@ -35,6 +35,8 @@
   }
 
   const plays = playsOf(make, t, data);
+  const teams = teamsOf(make, t, data, plays.bodyOf);
+  let opening = null;                  // the run whose play is to be open
 
   /* --- language and theme --- */
   const relabelled = [];
@@ -182,7 +184,7 @@
   function fact(facts, key, ...content) { facts.append(make("dt", {}, t(key)), make("dd", {}, ...content)); }
   function inside(task, rows) {
     const own = make("p", { class: "own-page" }, plays.link(task.id, "js_own_page"));
-    const shown = task.rows.some((row) => row.play) ? plays.inside(task, rows) : replies(task, rows);
+    const shown = task.rows.some((row) => row.team) ? teams.inside(task, rows, opening) : task.rows.some((row) => row.play) ? plays.inside(task, rows) : replies(task, rows);
     shown.prepend(own);
     return shown;
   }
@@ -232,6 +234,15 @@
   for (const cell of document.querySelectorAll(".heat td[data-run]")) {
     if (!data.runs[Number(cell.dataset.run)]) continue;
     const button = make("button", { type: "button" }, ...cell.childNodes);
+    if (cell.dataset.task) {
+      button.addEventListener("click", () => {
+        opening = Number(cell.dataset.run);
+        const address = "#task/" + encodeURIComponent(cell.dataset.task);
+        if (window.location.hash === address) route(); else window.location.hash = address;
+      });
+      cell.append(button);
+      continue;
+    }
     button.addEventListener("click", () => {
       filters.reset();
       if (taskInAddress() !== null) window.history.replaceState(null, "", "#tasks");
