@@ -13,7 +13,7 @@ from infranode_eval.providers.protocol import Answer, Provider, Sampling
 from infranode_eval.providers.team import Keyed
 from infranode_eval.team.agent import Attachment, Result
 from infranode_eval.team.tools import offered, subset
-from infranode_eval.team.wording import say
+from infranode_eval.team.wording import say, unforged
 from infranode_eval.tool_turn import ToolTurn, tool_turn
 
 
@@ -73,7 +73,8 @@ class Dialogue:
 
     def answer(self, turn: ToolTurn, results: Sequence[Result]) -> None:
         """The results of the calls of a turn, and behind them what the agent perceives of them."""
-        for message in turn.messages([result.text for result in results]):
+        in_text = all(one.id is None for one in turn.calls)     # then results are a message of the user
+        for message in turn.messages([unforged(one.text) if in_text else one.text for one in results]):
             self._append(message)
         attachments = [result.attachment for result in results if result.attachment is not None]
         if attachments:
