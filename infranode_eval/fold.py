@@ -61,7 +61,7 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
         "task_id": played.task.task_id, "category": played.task.category, "repeat": played.repeat,
         **played.score.to_json(),
         "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
-        "usage": _summed([normal_usage(one.usage) for one in answers]),
+        "usage": summed([normal_usage(one.usage) for one in answers]),
         "latency_s": None if deterministic else _sum_of([one.latency_s for one in answers]),
         "attempts": played.attempts, "error": played.error}
     if played.transcript and played.transcript.course:
@@ -75,7 +75,7 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
     return row
 
 
-def _summed(usages: Sequence[Mapping[str, int | None] | None]) -> dict[str, int | None] | None:
+def summed(usages: Sequence[Mapping[str, int | None] | None]) -> dict[str, int | None] | None:
     """Token counts over all requests of a task; a count that one of them does not tell is unknown."""
     if len(usages) < 2:
         return usages[0] if usages else None     # type: ignore[return-value]
