@@ -43,7 +43,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))   # python3 -I leaves t
 
 from infranode_eval.budget import read_prices
 from infranode_eval.harmless import clean
-from infranode_eval.reports.archive import is_harness_output, read_json, suite_name
+from infranode_eval.reports.archive import Run, is_harness_output, read_json, suite_name
 from infranode_eval.reports.arms import arms_sections
 from infranode_eval.reports.common import over_common_rows
 from infranode_eval.reports.comparison import compare
@@ -80,6 +80,7 @@ from infranode_eval.reports.sealed import compare_sealed, seal_of, sealed_json, 
 from infranode_eval.reports.sections import item_sections, report_sections, version_notes
 from infranode_eval.reports.taskbook import MOST_RUNS
 from infranode_eval.reports.tasksets import NAMES, PLAYED_NAMES, WORDINGS, TaskSet, known_sets
+from infranode_eval.reports.team_compare import compare_rounds, flip_line, rounds_json, rounds_sections
 from infranode_eval.reports.team_rows import SUITE as MANAGED
 from infranode_eval.reports.wordings import wordings_sections
 from infranode_eval.results import write_result
@@ -309,6 +310,8 @@ def compare_files(options: argparse.Namespace) -> int:
     tools = read_tools(options.tools)
     sets = task_sets(tools, options.tasks, _say, options.cases)
     first, second = (one_run(Path(path), options.set, tools, sets) for path in options.compare)
+    if MANAGED in (first.suite, second.suite):
+        return _compare_rounds(first, second, options)
     found = compare(first, second, sets, options.common)
     if options.format == "json":
         show(json_text(comparison_json(found)))
@@ -316,6 +319,17 @@ def compare_files(options: argparse.Namespace) -> int:
         show(csv_text([flip_json(flip) for flip in found.flips], ("task_id", "category", "change")))
     else:
         show(render(comparison_sections(found), options.format))
+    return 0
+
+
+def _compare_rounds(first: Run, second: Run, options: argparse.Namespace) -> int:
+    rounds = compare_rounds(first, second, options.common)
+    if options.format == "json":
+        show(json_text(rounds_json(rounds)))
+    elif options.format == "csv":
+        show(csv_text([flip_line(flip) for flip in rounds.flips], ("scenario", "repeat", "round", "change")))
+    else:
+        show(render(rounds_sections(rounds), options.format))
     return 0
 
 

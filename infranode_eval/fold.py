@@ -62,7 +62,7 @@ def row_of(played: Played, deterministic: bool) -> dict[str, Any]:
         **played.score.to_json(),
         "reply": answer.message if played.transcript else None, "finish_reason": answer.finish_reason,
         "usage": summed([normal_usage(one.usage) for one in answers]),
-        "latency_s": None if deterministic else _sum_of([one.latency_s for one in answers]),
+        "latency_s": None if deterministic else sum_of([one.latency_s for one in answers]),
         "attempts": played.attempts, "error": played.error}
     if played.transcript and played.transcript.course:
         row["transcript"] = played.transcript.course.to_json()
@@ -81,10 +81,10 @@ def summed(usages: Sequence[Mapping[str, int | None] | None]) -> dict[str, int |
         return usages[0] if usages else None     # type: ignore[return-value]
     if None in usages:
         return None
-    return {name: _sum_of([usage[name] for usage in usages]) for name in NAMES}    # type: ignore[index]
+    return {name: sum_of([usage[name] for usage in usages]) for name in NAMES}    # type: ignore[index]
 
 
-def _sum_of(values: Sequence[Any]) -> Any:
+def sum_of(values: Sequence[Any]) -> Any:
     if None in values or not values:
         return None
     return round(sum(values), 4)

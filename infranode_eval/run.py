@@ -21,7 +21,7 @@ from infranode_eval.results import Description, now_utc, results_path, write_res
 from infranode_eval.runner import Limits, Progress, Runner
 from infranode_eval.shelf import Shelf
 from infranode_eval.suites import Setup, Sourced, Staffing, Suite, open_suite
-from infranode_eval.totals import Tariff
+from infranode_eval.totals import Tariff, list_price
 from lm_eval_task.errors import UsageError
 from lm_eval_task.records import Task, canonical_json, fingerprint
 from lm_eval_task.tools import Toolset
@@ -252,7 +252,7 @@ def tariff_of(plan: Plan) -> Tariff | None:
         return Tariff(Price(plan.price_in, plan.price_out), None, "as given")
     table = read_prices()
     price = table.prices.get(plan.model) or table.prices.get(plan.model.rpartition("/")[2])
-    return Tariff(price, table.currency, f"list price of {table.as_of}, unchecked") if price else None
+    return Tariff(price, table.currency, list_price(table)) if price else None
 
 
 def chosen_tasks(tasks: Sequence[Task], plan: Plan, claimed: Claim) -> tuple[list[Task], int]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from infranode_eval.budget import Price
+    from infranode_eval.budget import Price, PriceTable
 
 COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
@@ -70,6 +70,11 @@ class Totals:
         cached = min(self.tokens["cached_tokens"] or 0, spent) if price.cached is not None else 0
         amount = (spent - cached) * price.price_in + cached * (price.cached or 0.0) + received * price.price_out
         return {"amount": round(amount / 1_000_000, 6), "currency": tariff.currency, "source": tariff.source}
+
+
+def list_price(table: PriceTable) -> str:
+    """The source of a cost that a table of list prices gives."""
+    return f"list price of {table.as_of}, unchecked"
 
 
 def _by_count(counter: Counter[str]) -> dict[str, int]:

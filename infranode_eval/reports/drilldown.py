@@ -22,7 +22,11 @@ from infranode_eval.reports.playback import play_json, play_lines, verdict_lines
 from infranode_eval.reports.plays import SUITE as PLAYED
 from infranode_eval.reports.replies import Evidence, evidence_of
 from infranode_eval.reports.tasksets import TaskSet, set_of
+from infranode_eval.reports.team_plays import log_of, managed_json, managed_lines
+from infranode_eval.reports.team_rows import SUITE as MANAGED
 from infranode_eval.reports.transcripts import Transcript, transcript_of, world_facts
+from infranode_eval.team.log import Log
+from infranode_eval.team.tasks import TeamTask
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import Call, Score, Task
 from lm_eval_task.tools import Toolset
@@ -38,7 +42,7 @@ class Case:
     """One row of one run, with what its reply held; task: None where the file and the known sets do not hold it.
 
     play: of the suite chain, turn by turn; bodies: the results of its calls by their sha256. routed: of db_routing,
-    turn by turn; stored: the row as in the file, of that suite.
+    turn by turn; stored: the row as in the file, of that suite. log: what happened, of the suite team.
     """
 
     run: Run
@@ -49,6 +53,7 @@ class Case:
     bodies: Mapping[str, str] = field(default_factory=dict)
     routed: RoutedPlay | None = None
     stored: Mapping[str, Any] = field(default_factory=dict)
+    log: Log | None = None
 
 
 def cases_of(path: Path, task_id: str, sets: Sequence[TaskSet], tools: Toolset,
@@ -80,6 +85,8 @@ def _case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None,
           value: Mapping[str, Any]) -> Case:
     if run.suite == ROUTED:
         return _routed_case(run, row, stored, task, value)
+    if run.suite == MANAGED:
+        return _managed_case(run, row, stored, task, value)
     if run.suite != PLAYED:
         return Case(run, row, evidence_of(stored), task)
     bodies = value["bodies"] if isinstance(value.get("bodies"), dict) else {}
@@ -95,6 +102,14 @@ def _routed_case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | Non
         return Case(run, row, evidence_of(stored), task, routed=routed_play(value, Path(run.path), row), stored=stored)
     except DataError as error:
         return Case(run, row, replace(evidence_of(stored), error=clean(str(error))), task, stored=stored)
+
+
+def _managed_case(run: Run, row: Row, stored: Mapping[str, Any], task: Task | None, value: Mapping[str, Any]) -> Case:
+    """As _routed_case."""
+    try:
+        return Case(run, row, evidence_of(stored), task, log=log_of(value, Path(run.path), row))
+    except DataError as error:
+        return Case(run, row, replace(evidence_of(stored), error=clean(str(error))), task)
 
 
 def unknown_task(task_id: str, ids: Iterable[str]) -> DataError:
@@ -138,6 +153,8 @@ def _task_lines(row: Row, task: Task | None) -> Iterator[str]:
         yield "question  not known: the run's tasks are in no known set; give them with --tasks"
         return
     yield clean(f"question  {task.question}")
+    if isinstance(task, TeamTask):
+        return
     if "expect" in task.extra:
         for number, call in enumerate(task.expected):
             yield clean(f"{'' if number else 'plan':<9} {call}")
@@ -197,13 +214,16 @@ def _case_lines(case: Case) -> Iterator[str]:
         yield from map(clean, routed_lines(case.routed)) if case.routed else _reply_lines(seen)
         yield from map(clean, route_lines(case.row, case.stored, case.task))
         yield from [clean(f"  labels    {', '.join(score.labels)}")] * bool(score.labels)
+    elif run.suite == MANAGED:
+        yield from map(clean, managed_lines(case.row, case.log))
+        yield from [clean(f"  labels    {', '.join(score.labels)}")] * bool(score.labels)
     else:
         yield from _reply_lines(seen)
         yield clean(f"  read      {_read(score)}" + (f" [{', '.join(score.labels)}]" if score.labels else ""))
     word = "no answer" if score.failed else "right" if score.call_match else "wrong"
     sub = f" ({score.sub})" if score.sub else ""
     yield clean(f"  verdict   {word}: {score.outcome}{sub}, {counted(score.why) or 'no reason stored'}")
-    if run.suite in (PLAYED, ROUTED):
+    if run.suite in (PLAYED, ROUTED, MANAGED):
         return
     if case.row.details:
         yield clean("  steps     " + _steps(case.row))
@@ -266,7 +286,8 @@ def case_json(case: Case) -> Mapping[str, Any]:
                       "thoughts": seen.thoughts.shown, "finish_reason": seen.finish_reason, "error": seen.error},
             "verdict": {**score.to_json(), **_plain_details(case)},
             **({"play": play_json(case.play, case.bodies)} if case.run.suite == PLAYED else {}),
-            **({"play": routed_json(case.routed)} if case.run.suite == ROUTED else {})}
+            **({"play": routed_json(case.routed)} if case.run.suite == ROUTED else {}),
+            **({"play": managed_json(case.row, case.log)} if case.run.suite == MANAGED else {})}
 
 
 def _plain_details(case: Case) -> Mapping[str, Any]:

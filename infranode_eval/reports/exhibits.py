@@ -29,7 +29,7 @@ class Exhibit:
     """One run. evidence: one for each row, in their order, None where the file holds no replies.
 
     tasks: the tasks by id, as far as they are known. plays: of the suite chain, one for each row, None where it holds
-    no transcript; bodies: the results of their calls by sha256. courses: plays of the suite team as the page's script takes
+    no transcript; bodies: the results of their calls by sha256. courses: plays of the suite team as the page takes
     them, their long texts in bodies.
     """
 

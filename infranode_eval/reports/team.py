@@ -18,6 +18,7 @@ from infranode_eval.team.metrics import Play, Usage, run_values, sms_interval
 from lm_eval_task.records import Task
 
 Numbers = Mapping[str, "float | None"]
+_NONE: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,14 @@ class Team:
         return tuple((place, one) for place, one in self.rounds if one.why)
 
 
-def team_of(run: Run, tasks: Mapping[str, Task]) -> Team | None:
-    """None for a run of another suite, or without rows. tasks: the scenarios, as far as they are known."""
+def team_of(run: Run, tasks: Mapping[str, Task], rounds: Mapping[str, int] = _NONE) -> Team | None:
+    """None for a run of another suite, or without rows. tasks: the scenarios, as far as they are known.
+
+    rounds: how many a scenario has, where others know it.
+    """
     if run.suite != SUITE or not run.rows:
         return None
-    known = _rounds_by_scenario(run.rows, tasks)
+    known = {**rounds, **_rounds_by_scenario(run.rows, tasks)}
     plays = [_play(row, known.get(row.task_id)) for row in run.rows]
     whole = all(play is not None for play in plays)
     counted = [play for play in plays if play is not None]

@@ -83,7 +83,7 @@ def difference_lines(runs: Sequence[tuple[str, Conditions]]) -> list[str]:
 
 
 def common_line(runs: Sequence[tuple[str, Conditions]]) -> str:
-    """What all runs have in common, as "sandbox bwrap · data tasks 9eb5a64f69b5 · …", but for the names of scenarios."""
+    """What all runs have in common, as "sandbox bwrap · data tasks 9eb5a64f69b5", but for the names of scenarios."""
     every = [one.facts for _, one in runs]
     alike = [f"{name} {text}" for name, text in every[0].items()
              if name != "scenarios" and all(facts.get(name) == text for facts in every)] if every else []
