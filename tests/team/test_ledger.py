@@ -61,7 +61,8 @@ def test_attachments_are_added_up_and_the_managers_are_not_counted() -> None:
     assert made.subagents()[0]["media"] == {"image": 3, "audio": 1, "video": 0}
 
 
-@pytest.mark.parametrize("usage", [{"prompt_tokens": 5, "completion_tokens": 2}, {"input_tokens": 5, "output_tokens": 2},
+@pytest.mark.parametrize("usage", [{"prompt_tokens": 5, "completion_tokens": 2},
+                                   {"input_tokens": 5, "output_tokens": 2},
                                    {"promptTokenCount": 5, "candidatesTokenCount": 2}])
 def test_tokens_are_added_up_by_role_in_any_apis_words(usage: dict) -> None:
     made = ledger()
