@@ -456,6 +456,11 @@ def test_scenarios_that_are_none_are_refused(capsys: pytest.CaptureFixture[str])
     assert "gibtsnicht" in capsys.readouterr().err
 
 
+def test_it_plays_with_native_tools_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_eval.main(flags("http://127.0.0.1:9", "--mode", "prompt")) == 2
+    assert "prompt" in capsys.readouterr().err
+
+
 def test_another_pool_is_another_run(capsys: pytest.CaptureFixture[str]) -> None:
     team = Team({"Erste": QUICK, "Zweite": QUICK})
     with StubEndpoint(team) as endpoint:

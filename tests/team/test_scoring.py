@@ -21,8 +21,8 @@ def told(*rounds: dict[str, Any], **more: Any) -> dict[str, Any]:
             "invocations": {}, "usage": {}, "labels": [], "estimated": False, "replayed": 0, "live": 3} | more
 
 
-WORKER = {"name": "a", "model_key": "vlm", "granted": ["Read", "Glob"], "used": ["Read"], "paths": ["akten"], "files": 4,
-          "touched": ["/arbeit/akten/a"], "media": {"image": 1, "audio": 0, "video": 0}, "refused": 2}
+WORKER = {"name": "a", "model_key": "vlm", "granted": ["Read", "Glob"], "used": ["Read"], "paths": ["akten"],
+          "files": 4, "touched": ["/arbeit/akten/a"], "media": {"image": 1, "audio": 0, "video": 0}, "refused": 2}
 
 
 def score(parent: Path, *rounds: dict[str, Any], **more: Any):
@@ -30,7 +30,8 @@ def score(parent: Path, *rounds: dict[str, Any], **more: Any):
 
 
 @pytest.mark.parametrize("rounds, outcome, why", [
-    (({}, {}), "solved", ""), (({}, {"exit": 1, "stdout": "falsch: frist\nmehr"}), "partial", "r2: exit 1, falsch: frist"),
+    (({}, {}), "solved", ""),
+    (({}, {"exit": 1, "stdout": "falsch: frist\nmehr"}), "partial", "r2: exit 1, falsch: frist"),
     (({"exit": 1, "stdout": ""}, {"exit": 2}), "unsolved", "r1: exit 1"),
     (({"stdout": "schlecht"}, {}), "partial", "r1: exit 0, schlecht"),
     (({"exit": None, "timed_out": True, "stdout": ""}, {}), "partial", "r1: timeout"),
