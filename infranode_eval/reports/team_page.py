@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from infranode_eval.harmless import clean
@@ -51,7 +51,7 @@ def course_values(transcript: Mapping[str, Any] | None, texts: Texts) -> dict[st
         told = course.told
         lanes = [clean(str(one["name"])) for one in told["subagents"]]
         runs = list(_runs(told, texts))
-        return {"rounds": list(_rounds(course, runs, texts)), "lanes": lanes, "runs": runs,
+        return {"rounds": list(_rounds(course, texts)), "lanes": lanes, "runs": runs,
                 "ticks": max([run["to"] for run in runs] + [_clock(told)[1]]),
                 "workflows": [_workflow(one, texts) for one in told["workflows"]],
                 "system": texts.of(_text(course.messages[0].get("content"))) if course.messages else ""}
@@ -114,7 +114,7 @@ def _runs(told: Mapping[str, Any], texts: Texts) -> Iterator[dict[str, Any]]:
     return iter(opened.values())
 
 
-def _rounds(course: Course, runs: Sequence[Mapping[str, Any]], texts: Texts) -> Iterator[dict[str, Any]]:
+def _rounds(course: Course, texts: Texts) -> Iterator[dict[str, Any]]:
     """Each with the manager's messages in it."""
     spans, _ = _clock(course.told)
     started = [one for one in course.told["rounds"] if one.get("first") is not None]
