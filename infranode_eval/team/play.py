@@ -38,7 +38,7 @@ from infranode_eval.team.staff import Hire, Staff
 from infranode_eval.team.toolbox import Toolbox
 from infranode_eval.team.tools import MAIN_TOOLS
 from infranode_eval.team.workspace import Scope, ToolError, Workspace
-from lm_eval_task.errors import InfraError
+from lm_eval_task.errors import InfraError, UsageError
 
 DONE = "done"           # the note of a play that is over
 _JOIN_S = 120.0         # a request in flight may still end
@@ -89,7 +89,10 @@ class Play:
     @contextmanager
     def _folder(self) -> Iterator[Path]:
         """Of this play alone; every folder above the workspace can be passed through by a sandbox's user."""
-        folder = Path(tempfile.mkdtemp(prefix="infranode-team-")).resolve()
+        parent = Path(tempfile.gettempdir()).resolve()
+        if self._stage.slot.uid is not None and (shut := _shut(parent)):
+            raise UsageError(f"{shut} lets no other user pass, and sandboxes run as one; set TMPDIR to another folder")
+        folder = Path(tempfile.mkdtemp(prefix="infranode-team-", dir=parent))
         folder.chmod(0o755)
         try:
             for name in ("arbeit", "pruefung", "lauf"):
@@ -184,6 +187,11 @@ def _removed(folder: Path) -> None:
     try:
         remove(parent, folder.name)
     except OSError:
+def _shut(folder: Path) -> Path | None:
+    """The folder, or one above it, that only its owner can pass through."""
+    return next((one for one in (folder, *folder.parents) if not one.stat().st_mode & 0o001), None)
+
+
         shutil.rmtree(folder, ignore_errors=True)   # a late Bash writes while we delete
     finally:
         os.close(parent)

@@ -14,7 +14,6 @@ from infranode_eval.team.wording import say
 from infranode_eval.team.workflow import AgentCall, Limits, run_script
 from infranode_eval.team.workspace import ToolError
 
-
 Noted = Callable[[str, Callable[[], Any]], Any]     # a name, and what makes the value where none was kept
 
 

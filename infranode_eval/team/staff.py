@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -20,7 +21,8 @@ from infranode_eval.team.toolbox import Toolbox
 from infranode_eval.team.tools import BASIC_TOOLS
 from infranode_eval.team.wording import listed, say
 from infranode_eval.team.workspace import ROOT, Forbidden, Scope, ToolError, Workspace, locate, reachable
-from lm_eval_task.errors import ContextOverflowError
+from infranode_eval.tool_turn import Wanted
+from lm_eval_task.errors import ContextOverflowError, ProviderError
 
 _NAME = re.compile(r"[A-Za-z0-9._-]{1,40}")
 
@@ -141,7 +143,7 @@ class Staff:
             real = locate(self._workspace, self._scope, path)
         except Forbidden:
             raise ToolError(say("path_closed", path=path)) from None
-        if not real.exists():
+        if not os.path.exists(real):       # False also for a name that is too long
             raise ToolError(say("path_missing", path=path))
         return self._workspace.relative(real)
 
@@ -238,10 +240,16 @@ class Staff:
             return say("cancelled"), True
         dialogue.tell(run.prompt)
         for _ in range(self._limits.worker_turns):
+            if cancelled.is_set():
+                return say("cancelled"), True
             try:
                 heard = dialogue.ask()
             except ContextOverflowError:
                 return say("worker_overflow"), True
+            except ProviderError:
+                if cancelled.is_set():      # nobody needs the answer
+                    return say("cancelled"), True
+                raise
             finally:
                 self._ledger.perceived(subagent.agent, dialogue.take_perceived())
             self._ledger.answered(subagent.agent.key, heard.answer)
@@ -249,10 +257,16 @@ class Staff:
                 return say("cancelled"), True
             if not heard.turn.calls:
                 return heard.turn.text.strip() or say("empty_answer"), False
-            results = [self._toolbox.execute(subagent.agent, wanted, cancelled) for wanted in heard.turn.calls]
+            results = [self._called(subagent.agent, wanted, cancelled) for wanted in heard.turn.calls]
             run.refused += sum(result.refused is not None for result in results)
             dialogue.answer(heard.turn, results)
         return say("worker_turns", turns=self._limits.worker_turns), True
+
+    def _called(self, agent: Agent, wanted: Wanted, cancelled: threading.Event) -> Result:
+        """What one call of a run gives; nothing is done for a run that is cancelled."""
+        if cancelled.is_set():
+            return Result(f"Fehler: {say('cancelled')}", error=True)
+        return self._toolbox.execute(agent, wanted, cancelled)
 
     # --- the ends of runs ---------------------------------------------------------------------------------------------
 

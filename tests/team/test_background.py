@@ -11,6 +11,7 @@ import pytest
 
 from infranode_eval.team.limits import Limits
 from infranode_eval.team.sandbox import open_sandbox
+from lm_eval_task.errors import InfraError
 from tests.needs import need_program
 from tests.team.plays import (
     NOTICE,
@@ -173,6 +174,19 @@ def test_a_cancelled_run_asks_no_more_and_its_answer_is_not_used(tmp_path: Path)
                                     calls(call("Glob", pattern="entwurf/*"))], llm=llm, limits=Limits(turns=1))
     assert len(done.voices["llm"].requests) == 1
     assert done.row["subagents"][0]["used"] == [] and done.row["rounds"][0]["reason"] == "turn_limit"
+
+
+def test_a_failure_of_a_cancelled_run_is_not_the_plays(tmp_path: Path) -> None:
+    def llm(messages):
+        if prompt_in(messages) == "a":
+            time.sleep(0.2)
+            return InfraError("weg")
+        return after(0.4)(messages)
+
+    done = play(tiny(tmp_path, 2), [calls(create(), background("a")), calls(run("b"), solve(2)), "Fertig."],
+                llm=llm, limits=Limits(turns=1))
+    assert [(one["passed"], one["reason"]) for one in done.row["rounds"]] == [(False, "turn_limit"),
+                                                                              (True, "turn_limit")]
 
 
 def test_a_cancelled_command_is_killed(tmp_path: Path, box) -> None:

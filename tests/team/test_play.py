@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 import threading
 from dataclasses import replace
@@ -11,12 +12,16 @@ from pathlib import Path
 import pytest
 
 from infranode_eval.team.limits import Limits
+from infranode_eval.team.play import Play
+from infranode_eval.team.sandbox import open_sandbox
 from infranode_eval.team.scenario import read_scenario
+from infranode_eval.team.slots import Slots
 from infranode_eval.team.tools import MAIN_TOOLS
-from lm_eval_task.errors import ContextOverflowError, InfraError, ProviderError
+from lm_eval_task.errors import ContextOverflowError, InfraError, ProviderError, UsageError
 from tests.team import probe
 from tests.team.plays import (
     Until,
+    Voice,
     after,
     background,
     call,
@@ -28,6 +33,7 @@ from tests.team.plays import (
     read,
     run,
     solve,
+    stage_for,
     tiny,
     used,
     write,
@@ -203,15 +209,39 @@ def test_a_scenario_whose_folder_name_holds_a_blank_can_be_decided(tmp_path: Pat
 # --- what is left -----------------------------------------------------------------------------------------------------
 def test_nothing_is_left_of_a_play(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """T43: no folder, no thread"""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
-    (tmp_path / "tmp").mkdir(mode=0o755)
-    tmp_path.chmod(0o755)
+    own = Path(tempfile.mkdtemp())
+    own.chmod(0o755)
+    monkeypatch.setattr(tempfile, "tempdir", str(own))
     before = threading.active_count()
     done = play(tiny(tmp_path), [calls(create(), run("a"), run("b")), calls(solve()), "Fertig."])
     assert done.score.outcome == "solved" and threading.active_count() == before
     with pytest.raises(InfraError):
         play(tiny(tmp_path / "zwei"), [calls(create()), InfraError("weg")])
-    assert list((tmp_path / "tmp").iterdir()) == []
+    own.rmdir()     # it is empty
+
+
+def test_a_folder_that_a_sandboxs_user_cannot_reach_is_refused_before_the_first_request(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every round would fail, and nobody would know why."""
+    closed = tmp_path / "zu" / "tmp"
+    closed.mkdir(parents=True)
+    closed.parent.chmod(0o700)
+    monkeypatch.setattr(tempfile, "tempdir", str(closed))
+    if os.geteuid() != 0:
+        pytest.skip("only root's sandboxes run as another user")
+    with pytest.raises(UsageError) as caught:
+        play(tiny(tmp_path / "s"), [])
+    assert "TMPDIR" in str(caught.value) and list(closed.iterdir()) == []
+
+
+def test_what_a_check_says_without_a_wall_holds_no_real_path(tmp_path: Path) -> None:
+    """T17: --sandbox none gives checks the real paths"""
+    scenario = tiny(tmp_path, command="ls -d ${workspace}/ausgabe ${scripts} ${runs}; exit 1")
+    with Slots().take() as slot:
+        voice = Voice(["Fertig."])
+        stage = stage_for(scenario, {"main": voice, "llm": voice}, Limits(), None, slot)
+        course = Play(replace(stage, sandbox=open_sandbox("none")), threading.Event()).run()
+    assert sorted(course.told["rounds"][0]["stdout"].split()) == ["/arbeit/ausgabe", "/lauf/runs.jsonl", "/pruefung"]
 
 
 def test_no_real_path_reaches_an_agent_or_the_transcript(tmp_path: Path) -> None:
