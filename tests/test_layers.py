@@ -109,6 +109,11 @@ FORBIDDEN = [
      "infranode_eval.generator", *BACKENDS[:-1]), "a play knows neither the run nor a vendor"),
     (("infranode_eval.db_routing",), ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites",
      "infranode_eval.generator", *BACKENDS[:-1]), "a play of the routing suite knows neither the run nor a vendor"),
+    (("infranode_eval.team.metrics", "infranode_eval.team.leaderboard"),
+     ("infranode_eval.team", "infranode_eval.reports", "infranode_eval.providers"), "the numbers of a team know nothing of its plays"),
+    (("infranode_eval.reports",), tuple(f"infranode_eval.team.{name}" for name in (
+        "play", "staff", "sandbox", "workflow", "background", "toolbox", "pool", "managers", "golden")),
+     "a report reads what a team did, and plays nothing"),
     (("infranode_eval.chain.inbox", "infranode_eval.chain.moves", "infranode_eval.chain.oracles",
       "infranode_eval.chain.weak", "infranode_eval.chain.variants"),
      ("infranode_eval.chain.answers", "infranode_eval.chain.scoring", "infranode_eval.chain.evidence",
@@ -132,6 +137,18 @@ def test_arrow(who: tuple[str, ...], what: tuple[str, ...], why: str) -> None:
     assert subjects
     for name in subjects:
         assert not [m for m in OWN[name] if within(m, *what)], (name, why)
+
+
+TEAM_COMMANDS = ("infranode_eval.team.__main__", "infranode_eval.team.packing", *(
+    f"infranode_eval.team.{name}_command" for name in ("check", "resume", "stats", "compare", "pack")))
+
+
+@pytest.mark.parametrize("name", [n for n in MODULES if within(n, "infranode_eval.team") and n not in TEAM_COMMANDS])
+def test_a_play_of_a_team_knows_neither_the_run_nor_a_report_nor_a_vendor(name: str) -> None:
+    """Its commands do: they stand in the package, and nothing in it imports one."""
+    beyond = ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites", "infranode_eval.generator",
+              "infranode_eval.reports", "infranode_eval.console", *BACKENDS[:-1], *TEAM_COMMANDS)
+    assert not [m for m in OWN[name] if within(m, *beyond)], name
 
 
 def test_providers_of_endpoints_know_records_and_errors_only() -> None:
