@@ -29,6 +29,7 @@ from infranode_eval.team.pool import (
     check_perceives,
     hire,
     open_roles,
+    share_paces,
 )
 from infranode_eval.team.sandbox import Sandbox, open_sandbox
 from infranode_eval.team.scenario import scenarios_fingerprint
@@ -68,7 +69,9 @@ def staffed(main: Provider, own: Mapping[str, Any], options: ProviderOptions) ->
     if pool.main is not None:
         check_perceives(pool.main, main)
         main.rpm = pool.main.rpm        # type: ignore[attr-defined]
-    return team_of(main, open_roles(pool, options.tools, options.timeout_s, options.environ))
+    roles = open_roles(pool, options.tools, options.timeout_s, options.environ)
+    share_paces((main, *roles.values()))
+    return team_of(main, roles)
 
 
 def _pool(own: Mapping[str, Any]) -> Pool:

@@ -6,7 +6,7 @@ Source: specification, team, T16, T17 and T47.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -164,15 +164,21 @@ def _modalities(key: str, value: Any, where: str, notes: list[str]) -> dict[str,
 def open_roles(pool: Pool, tools: Toolset, timeout_s: float, environ: Mapping[str, str]) -> dict[str, Provider]:
     """A provider for each key. Raise UsageError for one that cannot be opened, or does not take what it should see."""
     providers = {key: _opened(role, tools, timeout_s, environ) for key, role in pool.roles.items()}
-    slowest: dict[Any, float] = {}
     for key, role in pool.roles.items():
-        address = getattr(providers[key], "address", None)
-        if role.rpm is not None and address is not None:
-            slowest[address] = min(role.rpm, slowest.get(address, role.rpm))
-    for provider in providers.values():
-        if (address := getattr(provider, "address", None)) in slowest:
-            provider.rpm = slowest[address]     # type: ignore[attr-defined]
+        if hasattr(providers[key], "address"):
+            providers[key].rpm = role.rpm       # type: ignore[attr-defined]
     return providers
+
+
+def share_paces(providers: Iterable[Any]) -> None:
+    """Those who share an address keep to the slowest rpm that one of them has."""
+    placed = [provider for provider in providers if getattr(provider, "address", None) is not None]
+    slowest: dict[Any, float] = {}
+    for provider in placed:
+        if provider.rpm is not None:
+            slowest[provider.address] = min(provider.rpm, slowest.get(provider.address, provider.rpm))
+    for provider in placed:
+        provider.rpm = slowest.get(provider.address)
 
 
 def _opened(role: Role, tools: Toolset, timeout_s: float, environ: Mapping[str, str]) -> Provider:

@@ -114,6 +114,16 @@ def test_a_main_that_should_hear_needs_an_api_that_takes_sounds(tmp_path: Path) 
     assert staffed.as_role("llm", threading.Event()) is staffed.roles["llm"]    # type: ignore[attr-defined]
 
 
+def test_a_main_at_the_address_of_a_worker_keeps_to_its_pace(tmp_path: Path) -> None:
+    """T36: limits belong to the endpoint; whoever asks first would have set them alone"""
+    from infranode_eval.providers import open_provider
+
+    pool = read_pool(json.dumps({**POOL, "main": {"model_id": "h"}, "llm": {**POOL["llm"], "rpm": 30}}), "x", {})
+    options = ProviderOptions("h", toolset(), "http://127.0.0.1:9")
+    staffed = team.staffed(open_provider("openai", options), {"pool": pool}, options)
+    assert staffed.rpm == 30 == staffed.roles["vlm"].rpm    # type: ignore[attr-defined]
+
+
 def test_a_play_takes_its_limits_from_the_settings(tmp_path: Path) -> None:
     made = setup(write_two(tmp_path / "tasks"))
     made.scene.settings["limits"]["turns"] = 1

@@ -9,7 +9,7 @@ import pytest
 
 from infranode_eval.providers.protocol import Sampling
 from infranode_eval.providers.scripted import ScriptedProvider
-from infranode_eval.team.pool import SCRIPTED_POOL, Pool, hire, open_roles, read_pool
+from infranode_eval.team.pool import SCRIPTED_POOL, Pool, hire, open_roles, read_pool, share_paces
 from infranode_eval.team.tools import toolset
 from lm_eval_task.errors import UsageError
 
@@ -104,6 +104,7 @@ def test_roles_of_one_endpoint_share_the_slowest_pace() -> None:
                                                              "rpm": 30},
                                 omni={**LLM, "api_base": "http://127.0.0.1:10", "model_id": "o",
                                       "modalities": {"audio": 1}}), toolset(), 1.0, {})
+    share_paces(providers.values())
     assert [providers[key].rpm for key in ("llm", "vlm", "omni")] == [30, 30, None]  # type: ignore[attr-defined]
     assert providers["llm"].address == providers["vlm"].address != providers["omni"].address  # type: ignore
 
