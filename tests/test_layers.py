@@ -110,7 +110,8 @@ FORBIDDEN = [
     (("infranode_eval.db_routing",), ("infranode_eval.runner", "infranode_eval.run", "infranode_eval.suites",
      "infranode_eval.generator", *BACKENDS[:-1]), "a play of the routing suite knows neither the run nor a vendor"),
     (("infranode_eval.team.metrics", "infranode_eval.team.leaderboard"),
-     ("infranode_eval.team", "infranode_eval.reports", "infranode_eval.providers"), "the numbers of a team know nothing of its plays"),
+     ("infranode_eval.team", "infranode_eval.reports", "infranode_eval.providers"),
+     "the numbers of a team know nothing of its plays"),
     (("infranode_eval.reports",), tuple(f"infranode_eval.team.{name}" for name in (
         "play", "staff", "sandbox", "workflow", "background", "toolbox", "pool", "managers", "golden")),
      "a report reads what a team did, and plays nothing"),
