@@ -51,7 +51,7 @@ function teamsOf(make, t, data, bodyOf) {
   }
   function runBox(run) {
     const box = document.createDocumentFragment();
-    box.append(make("h5", {}, t("js_team_run", { id: run.id }), " ", make("bdi", {}, run.agent), " ", make("span", { class: "soft" }, t("js_team_session", { id: run.session, n: run.number + 1, round: run.round })), run.ended ? "" : chip("bad", t("js_team_no_end"))));
+    box.append(make("h5", {}, t("js_team_run", { id: run.id.replace(/^run/, "") }), " ", make("bdi", {}, run.agent), " ", make("span", { class: "soft" }, t("js_team_session", { id: run.session, n: run.number + 1, round: run.round })), run.ended ? "" : chip("bad", t("js_team_no_end"))));
     box.append(messages(run.messages, () => make("bdi", {}, run.agent)));
     return box;
   }
@@ -82,7 +82,7 @@ function teamsOf(make, t, data, bodyOf) {
   function lanes(team) {
     const play = team.play, grid = make("div", { class: "lanes" }), shown = make("div", { class: "shown", "aria-live": "polite" });
     const ticks = Math.max(play.ticks, 1);
-    grid.style.gridTemplateColumns = "minmax(6.5rem, 12rem) repeat(" + ticks + ", minmax(1.5rem, 1fr))";
+    grid.style.gridTemplateColumns = "var(--lane) repeat(" + ticks + ", minmax(1.5rem, 1fr))";
     let chosen = null;
     function choose(button, build) {
       if (chosen) chosen.setAttribute("aria-pressed", "false");
