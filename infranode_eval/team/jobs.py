@@ -71,6 +71,7 @@ class Jobs:
         self._open: dict[str, Job] = {}     # started and not delivered
         self._threads: list[threading.Thread] = []
         self.crash: BaseException | None = None
+        self.over = threading.Event()       # set where nothing that runs is needed any more
 
     @property
     def undelivered(self) -> bool:
@@ -102,6 +103,7 @@ class Jobs:
         """The first failure in any thread is the play's."""
         with self._bell:
             self.crash = self.crash or error
+            self.over.set()
             self._bell.notify_all()
 
     def _finish(self, job: Job, text: str, failed: bool) -> None:

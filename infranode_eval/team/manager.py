@@ -5,7 +5,6 @@ Source: specification, team, sections 1 and 2.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -148,14 +147,17 @@ class Manager:
 
     def _results(self, heard: Heard) -> list[Result]:
         """Each call at once and to its end, in order; foreground runs start, and are joined behind the last call."""
-        results = [self._result(wanted) for wanted in heard.turn.calls]
+        results = []
+        for wanted in heard.turn.calls:
+            self._beat()
+            results.append(self._result(wanted))
         return [self._joined(one) if isinstance(one, _Pending) else one for one in results]
 
     def _result(self, wanted: Wanted) -> Result | _Pending:
         own = {"CreateSubagent": self._create, "RunSubagent": self._run, "ListSubagents": self._list,
                "InspectSubagent": self._staff.inspect, "Workflow": self._workflow}.get(wanted.name)
         if wanted.call is None or (own is None and not self._in_background(wanted)):
-            return self._toolbox.execute(self._agent, wanted, threading.Event())
+            return self._toolbox.execute(self._agent, wanted, self._jobs.over)
         arguments = wanted.call.arguments
         pending: list[_Pending] = []
 
@@ -194,7 +196,7 @@ class Manager:
         return pending
 
     def _finish(self, pending: _Pending) -> None:
-        self._staff.work(pending.run, threading.Event())
+        self._staff.work(pending.run, self._jobs.over)
         pending.done = True
         self._jobs.ring()
 

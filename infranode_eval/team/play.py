@@ -79,12 +79,17 @@ class Play:
             try:
                 course = self._played(folder)
             finally:
-                self._cancelled.set()
-                self._jobs.cancel_all()
-                self._jobs.join(_JOIN_S if self._jobs.crash is None else 2.0)
+                self._end()
         if isinstance(voice, Noting):
             voice.noted(DONE, course.to_json)
         return course
+
+    def _end(self) -> None:
+        """Nothing is needed any more; what is under way still ends."""
+        self._cancelled.set()
+        self._jobs.over.set()
+        self._jobs.cancel_all()
+        self._jobs.join(_JOIN_S if self._jobs.crash is None else 2.0)
 
     @contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -130,6 +135,7 @@ class Play:
             self._rounds.append({"id": round_.id, "first": first, "reason": reason, "exit": decision.exit_code,
                                  "timed_out": decision.timed_out, "stdout": decision.stdout,
                                  **({} if decision.matched is None else {"matched": decision.matched})})
+        self._end()         # first: what still ends is part of the transcript, or of nothing
         return self._course(manager, dialogue, staff, scripts)
 
     def _lay_in(self, workspace: Workspace, changes: Sequence[FileChange]) -> None:
@@ -181,17 +187,17 @@ def _unchecked(round_: Round, reason: str, first: int | None) -> dict[str, Any]:
     return {"id": round_.id, "first": first, "reason": reason, "exit": None, "timed_out": False, "stdout": ""}
 
 
+def _shut(folder: Path) -> Path | None:
+    """The folder, or one above it, that only its owner can pass through."""
+    return next((one for one in (folder, *folder.parents) if not one.stat().st_mode & 0o001), None)
+
+
 def _removed(folder: Path) -> None:
     """However deep an agent has nested folders, and whatever it has locked."""
     parent = os.open(folder.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         remove(parent, folder.name)
     except OSError:
-def _shut(folder: Path) -> Path | None:
-    """The folder, or one above it, that only its owner can pass through."""
-    return next((one for one in (folder, *folder.parents) if not one.stat().st_mode & 0o001), None)
-
-
         shutil.rmtree(folder, ignore_errors=True)   # a late Bash writes while we delete
     finally:
         os.close(parent)

@@ -44,7 +44,7 @@ class Toolbox:
         if name == "Bash":
             return bash.bash(agent, self._workspace, arguments, self._sandbox, self._slot, cancel)
         if name == "Grep":
-            return search.grep(agent, self._workspace, arguments)
+            return search.grep(agent, self._workspace, arguments, cancel=cancel)
         with self._workspace.lock:
             return _FILE_TOOLS[name](agent, self._workspace, arguments)
 

@@ -337,8 +337,9 @@ def test_no_pattern_is_searched_for_when_a_play_is_scored(place: Path, box: Sand
 JUNK: tuple[Any, ...] = (
     None, True, 0, -1, 1.5, 10 ** 30, "", " ", "x", "../x", "/etc/passwd", ".", "a/../b", "akten", "aufgaben",
     "ausgabe", "x" * 300, "ä\u202e", "\x7f", [], {}, ["akten"], ["akten", "akten"], [None], {"x": 1}, "${workspace}",
-    "${x}", "${runs}", "r1", "r2", "u1", "C2", "C8:r1", "(a+)+$", "[", "true", "false", "exit 3", "sleep 60", "cat /dev/zero",
-    "kill -9 -1", "rm -rf / 2>/dev/null; echo OK", ":(){ :|:& };:", "echo OK > ${workspace}/ausgabe/r1.json; echo OK",
+    "${x}", "${runs}", "r1", "r2", "u1", "C2", "C8:r1", "(a+)+$", "[", "true", "false", "exit 3", "sleep 60",
+    "cat /dev/zero", "kill -9 -1", "rm -rf / 2>/dev/null; echo OK",
+    ":(){ :|:& };:", "echo OK > ${workspace}/ausgabe/r1.json",
     "python3 -c 'x = [0] * 10**10'", "'", "\\", "$(", 0.05, 120, 121)
 NAMES: tuple[bytes, ...] = (b"neu", b"a b", b"-rf", b"*", b"\xff\xfe", b"a\nb", b"\xe2\x80\xae", b"n" * 250, b"$(id)",
                             b"'", "größe".encode(), b".versteckt", b"why.json", b"r9", b"r1.wrong9")
