@@ -49,9 +49,8 @@ def course_values(transcript: Mapping[str, Any] | None, texts: Texts) -> dict[st
     try:
         course = Course.from_json(transcript)
         told = course.told
-        lanes = [clean(str(one["name"])) for one in told["subagents"]]
         runs = list(_runs(told, texts))
-        return {"rounds": list(_rounds(course, texts)), "lanes": lanes, "runs": runs,
+        return {"rounds": list(_rounds(course, texts)), "runs": runs,
                 "ticks": max([run["to"] for run in runs] + [_clock(told)[1]]),
                 "workflows": [_workflow(one, texts) for one in told["workflows"]],
                 "system": texts.of(_text(course.messages[0].get("content"))) if course.messages else ""}
@@ -122,8 +121,7 @@ def _rounds(course: Course, texts: Texts) -> Iterator[dict[str, Any]]:
     for one in course.told["rounds"]:
         inside = [] if one.get("first") is None else course.messages[one["first"]:ends.get(one["id"])]
         begin, end = spans[one["id"]]
-        yield {"id": clean(str(one["id"])), "from": begin, "to": end, "messages": list(_messages(inside, texts)),
-               "said": texts.of(_text(one["stdout"])) if one["stdout"] else ""}
+        yield {"id": clean(str(one["id"])), "from": begin, "to": end, "messages": list(_messages(inside, texts))}
 
 
 # --- messages ---------------------------------------------------------------------------------------------------------
