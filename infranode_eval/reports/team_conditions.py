@@ -14,6 +14,7 @@ from infranode_eval.reports.archive import Run, short_hash
 
 POOL = ("main", "llm", "vlm", "omni")
 _NAMED = 6              # runs in one line
+_PLURAL = {"limit": "limits"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def _role(told: Any, role: str) -> str:
     names = [f"{name} {count}" if type(count) is int else str(name) for name, count in seen.items() if count] \
         if isinstance(seen, Mapping) else []
     model = [] if role == "main" else [_text(told.get("model_id"))]
-    return " · ".join([*model, ", ".join(names)])
+    return " ".join([*model, f"({', '.join(names)})"])
 
 
 def _limits(limits: Any) -> dict[str, str]:
@@ -61,6 +62,8 @@ def _limits(limits: Any) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:g}"
     return value if isinstance(value, str) else "unknown" if value is None else json.dumps(value, ensure_ascii=False)
 
 
@@ -85,9 +88,13 @@ def difference_lines(runs: Sequence[tuple[str, Conditions]]) -> list[str]:
 def common_line(runs: Sequence[tuple[str, Conditions]]) -> str:
     """What all runs have in common, as "sandbox bwrap · data tasks 9eb5a64f69b5", but for the names of scenarios."""
     every = [one.facts for _, one in runs]
-    alike = [f"{name} {text}" for name, text in every[0].items()
-             if name != "scenarios" and all(facts.get(name) == text for facts in every)] if every else []
-    return " · ".join(alike)
+    alike: dict[str, list[str]] = {}
+    for name, text in every[0].items() if every else ():
+        if name != "scenarios" and all(facts.get(name) == text for facts in every):
+            kind, _, of = name.partition(" ")
+            alike.setdefault(kind if kind in ("pool", "limit") else name, []).append(f"{of} {text}" if kind in (
+                "pool", "limit") else text)
+    return " · ".join(f"{_PLURAL.get(name, name)} {', '.join(texts)}" for name, texts in alike.items())
 
 
 def _listed(labels: Sequence[str]) -> str:

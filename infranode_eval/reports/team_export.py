@@ -10,12 +10,17 @@ from typing import Any
 
 from infranode_eval.reports.figures import Summary
 from infranode_eval.reports.team import Place, Team
+from infranode_eval.reports.team_conditions import POOL
 from infranode_eval.reports.team_rows import COUNTS
 from infranode_eval.reports.team_tables import SHARES
 from infranode_eval.statistics import Interval
+from infranode_eval.team.limits import Limits
 from infranode_eval.team.metrics import mca, roc, tpp, wpp
 
 Line = Mapping[str, Any]
+_CONDITIONS = (*(f"pool {role}" for role in POOL), "sandbox", "workflow engine",
+               *(f"limit {name}" for name in Limits().to_json()), "scenarios", "data", "tools", "words of the host",
+               "scorer")        # the same columns for every run
 HEADERS = {"team": ("sms",), "team_scenarios": ("scenario",), "team_rounds": ("scenario",),
            "team_subagents": ("scenario",), "team_refusals": ("scenario",)}      # of tables without lines
 
@@ -53,7 +58,7 @@ def team_line(summary: Summary, found: Team) -> Line:
             **{f"{name}_answered": found.answered.get(name) for name in SHARES},
             "cost": found.amount, "currency": found.cost.currency if found.cost else None,
             "tokens": found.cost.tokens if found.cost else None, **found.invocations,
-            **{name.replace(" ", "_"): text for name, text in found.conditions.facts.items()},
+            **{name.replace(" ", "_"): found.conditions.facts.get(name) for name in _CONDITIONS},
             "n": run.n, "scored": run.n - run.failed, "failed": run.failed}
 
 

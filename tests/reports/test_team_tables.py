@@ -93,6 +93,17 @@ def test_json_holds_all_that_the_tables_show() -> None:
     assert runs["alone"]["team"]["conditions"]["sandbox"] == "none"
 
 
+def test_every_run_has_the_same_columns_whatever_its_settings() -> None:
+    pool = {"main": {"modalities": {"text": True, "image": 4}}, "llm": None}
+    other = summary("other", [row("recht", "+++", [agent()])], pool=pool, limits={"turns": 3, "more": 1})
+    lines = list(csv.DictReader(io.StringIO(report_csv([*demo(), other], "team"))))
+    found = {line["model"]: line for line in lines}
+    assert (found["other"]["pool_main"], found["other"]["pool_llm"], found["other"]["pool_vlm"]) == (
+        "(text, image 4)", "not offered", "")
+    assert [found["other"][f"limit_{name}"] for name in ("turns", "runs")] == ["3", ""]
+    assert all(line["scorer"] == found["careful"]["scorer"] for line in lines) and None not in lines[0]
+
+
 def test_rounds_as_lines_are_all_of_them() -> None:
     lines = list(csv.DictReader(io.StringIO(report_csv(demo(), "team_rounds"))))
     assert len(lines) == 21 and sum(line["passed"] == "True" for line in lines) == 14
