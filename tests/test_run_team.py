@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -20,7 +21,7 @@ import run_eval
 from tests.needs import need
 from tests.stub_endpoint import React, Request, StubEndpoint, completion
 from tests.team.plays import Until, background, call, calls, create, read, run, write
-from tests.team.stub_team import KEYS, MODELS, Team, pool, role_of, write_two
+from tests.team.stub_team import KEYS, MODELS, Team, body, pool, role_of, worker, write_two
 
 ROOT = Path(__file__).resolve().parent.parent
 LAWS = "Lies /arbeit/akten/satzung.txt."
@@ -115,9 +116,9 @@ def test_the_first_request_offers_eleven_tools_and_tells_of_keys_alone() -> None
     team = Team({"Erste": QUICK, "Zweite": QUICK})
     with StubEndpoint(team) as endpoint:
         assert run_eval.main(flags(endpoint.url, "--task", "probe_zwei")) == 0
-        body = endpoint.requests[0].body
-    assert len(body["tools"]) == 11 and body["model"] == MODELS["main"] and body["max_tokens"] == 4096
-    text = body["messages"][1]["content"]
+        sent = endpoint.requests[0].body
+    assert len(sent["tools"]) == 11 and sent["model"] == MODELS["main"] and sent["max_tokens"] == 4096
+    text = sent["messages"][1]["content"]
     assert "llm (Text), vlm (Text, Bild), omni (Text, Ton)" in text
     assert [row["task_id"] for row in result()["rows"]] == ["probe_zwei"]
 
@@ -301,6 +302,69 @@ def test_results_of_a_workflow_enter_a_resumed_script_in_the_order_in_which_they
             assert without_times(transcripts("n.transcripts.jsonl")) == without_times(kept)
             Path("n.json").unlink()
     assert json.loads(kept[0]["team"]["workflows"][0]["result"]) == ["b", "c", "cc", "a", "aa", "bb"]
+
+
+PIPELINE = """const order = [];
+    await pipeline(["verteiler", "satzung"], async x => {
+        await agent("Lies /arbeit/akten/" + x + ".txt.", {agentType: "leser"}); order.push(x); return x; },
+        async x => { order.push(await agent("Sag " + x, {agentType: "leser"})); });
+    return order;"""
+
+
+def random_orders(chance: random.Random) -> list[list[Any]]:
+    """For each of two rounds some answers with calls of every kind, errors among them."""
+    sessions = 0
+    rounds: list[list[Any]] = [[calls(create(), create("b", "vlm"))], []]
+    for answers in rounds:
+        for _ in range(chance.randint(2, 4)):
+            wanted = []
+            for _ in range(chance.randint(1, 4)):
+                name, kind = chance.choice(["leser", "b"]), chance.random()
+                prompt = chance.choice([LAWS, "Sag etwas", "Lies /arbeit/register/x"])
+                more = {"session_id": f"s{chance.randint(1, sessions)}"} if sessions and chance.random() < 0.4 else {}
+                sessions += kind < 0.6 and not more
+                wanted.append(run(prompt, name, **more) if kind < 0.3 else background(prompt, name, **more)
+                              if kind < 0.6 else call("Workflow", script=PIPELINE) if kind < 0.7 else
+                              call("ListSubagents") if kind < 0.8 else call("InspectSubagent", subagent=name)
+                              if kind < 0.9 else read("akten/satzung.txt"))
+            answers.append(calls(*wanted))
+    return rounds
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_whatever_is_ordered_and_however_long_it_takes_every_stored_answer_is_used_again(seed: int) -> None:
+    """T37: workers that answer otherwise each time, and now sooner, now later"""
+    need("quickjs")
+    chance, snapshots = random.Random(seed), []
+    rounds = random_orders(chance)
+
+    def manager(messages: list[Any]) -> Any:
+        begun = sum(message["role"] == "user" and "Erste: " in str(message["content"]) for message in messages)
+        used = sum(bool(message.get("tool_calls")) for message in messages)
+        before = sum(map(len, rounds[:begun - 1]))
+        return rounds[begun - 1][used - before] if used - before < len(rounds[begun - 1]) else "Fertig."
+
+    def before(request: Request, role: str) -> React:
+        if Path("r.journal.jsonl").exists():
+            snapshots.append(Path("r.journal.jsonl").read_bytes())
+        messages, delay_s = request.body["messages"], chance.choice([0, 0, 0.02, 0.05])
+        if role == "main":
+            return React(body(manager(messages)))
+        if messages[-1]["role"] == "user" and "Sag" in messages[-1]["content"]:
+            return React(completion(f"Antwort {chance.random()}"), delay_s=delay_s)
+        return React(body(worker(messages)), delay_s=delay_s)
+
+    team = Team({}, before)
+    with StubEndpoint(team) as endpoint:
+        gate = flags(endpoint.url, "--task", "probe_klein")
+        gate[gate.index("--concurrency") + 1] = "4"
+        assert run_eval.main(gate) == 0
+        for number, snapshot in enumerate(random.Random(seed).sample(snapshots, 2)):
+            Path(f"n{number}.journal.jsonl").write_bytes(snapshot)
+            stored = answers_in(Path(f"n{number}.journal.jsonl"))
+            gate[gate.index("--out") + 1] = f"n{number}.json"
+            assert run_eval.main([*gate, "--resume"]) == 0
+            assert result(f"n{number}.json")["rows"][0]["team"]["replayed"] == stored
 
 
 def test_a_finished_file_is_taken_up_without_a_request() -> None:
