@@ -40,6 +40,7 @@ from infranode_eval.team.workflow import engine
 from infranode_eval.team.workspace import Scope
 from lm_eval_task.errors import ContextOverflowError, InfraError, ProviderError
 from tests.needs import need_program
+from tests.team.both_users import for_both_users
 from tests.team.plays import Voice, background, call, calls, create, play, read, run, stage_for, task_of
 from tests.team.plays import write as solve_as
 from tests.team.probe import write, write_json, write_probe
@@ -486,3 +487,16 @@ def test_a_secret_that_is_told_would_be_seen(world: World, box: Sandbox) -> None
     assert kinds["Read", "verboten"] and kinds["Bash", "verboten"] and kinds["RunSubagent", "Fehler"], kinds
     write(world.top / "draussen" / "neu.txt", "x")
     assert any(path.endswith("neu.txt") for path in world.around())
+
+
+@for_both_users
+def test_an_update_comes_into_folders_that_an_agent_has_closed() -> None:
+    if not shutil.which("bwrap"):
+        return
+    with tempfile.TemporaryDirectory(prefix="closed-") as top:
+        Path(top).chmod(0o755)
+        scenario = read_scenario(write_probe(Path(top)))
+        lock = calls(call("Bash", command="rm -rf aufgaben/hinweis.txt; mkdir -p aufgaben/hinweis.txt/y; chmod -R 0 *"))
+        played = play(scenario, [lock, "fertig", calls(read("aufgaben/hinweis.txt")), "fertig"], sandbox=open_sandbox())
+    assert "ersetzt" in played.results[-1], played.results
+    assert "update_collision" in played.score.labels
