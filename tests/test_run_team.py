@@ -244,9 +244,9 @@ def test_killed_in_the_second_scenario_it_sends_nothing_for_the_first(order: str
 
     def before(request: Request, role: str) -> None:
         if running and len(team.sent) == needed * 3 // 4:
-            in_flight.append(len(team.sent) - answers_in(Path("r.journal.jsonl")))
             running[0].kill()
             running[0].wait()
+            in_flight.append(len(team.sent) - answers_in(Path("r.journal.jsonl")))
 
     team = Team({"Erste": ORDERS[order], "Zweite": ORDERS[order]}, before)
     with StubEndpoint(team) as endpoint:
