@@ -1,4 +1,4 @@
-"""What a run of the suite team costs: the tokens of the main agent at the list price; those of the pool stay outside."""
+"""What a run of suite team costs: the tokens of the main agent at the list price; those of the pool stay outside."""
 
 from __future__ import annotations
 
