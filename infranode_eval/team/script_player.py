@@ -20,7 +20,7 @@ from infranode_eval.team.manner import MANNERS, WAIT, RoundScript, Script, Turn,
 from infranode_eval.team.moves import read_moves
 from infranode_eval.team.scenario import Scenario
 from infranode_eval.team.tasks import TeamTask
-from lm_eval_task.errors import UsageError
+from lm_eval_task.errors import RefusedRequestError, UsageError
 
 DONE, WAITING = "Die Aufgabe ist erledigt.", "Ich warte auf die laufenden Aufträge."
 _NOTICE = re.compile(r'<task-notification task_id="(\w+)" status="(\w+)">(.*?)</task-notification>', re.DOTALL)
@@ -132,6 +132,9 @@ class _Replay:
         except StopIteration:
             self._script, self._action = None, None
             return
+        except Exception as error:      # a script is written for the files of its scenario, and these may be others
+            told = " ".join(f"{type(error).__name__} {error}".split())
+            raise RefusedRequestError(f"the manager's script lost its way in round {self._round}: {told}") from error
         self._action = action if action is WAIT else tuple(action)
 
 

@@ -277,6 +277,16 @@ def test_a_narrow_umask_closes_nothing_to_the_sandbox(place: Path, box: Sandbox)
         os.umask(before)
 
 
+def test_a_script_that_does_not_find_what_it_parses_is_told(place: Path, box: Sandbox) -> None:
+    """The shipped manager is written for the shipped files."""
+    folder = place / "recht_satzung"
+    shutil.copytree(shipped_folder() / "recht_satzung", folder)
+    (folder / "workspace/aufgaben/vorgang.txt").write_text("leer\n", "utf-8")
+    found = all_findings(folder, box)
+    assert not found.errors
+    assert any("no golden run: the manager's script lost its way in round" in str(one) for one in found.warnings)
+
+
 def test_feedback_names_folders_as_agents_know_them(place: Path, box: Sandbox) -> None:
     folder = write_probe(place)
     first(feedback={"correct": "gut: ${workspace}/ausgabe", "incorrect": "x"})(folder)
