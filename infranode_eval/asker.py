@@ -16,7 +16,6 @@ from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.suites import IN_ORDER
 from infranode_eval.tokens import estimate
 from lm_eval_task.errors import EmptyReplyError, ProviderError, RateLimitedError, UsageError
-from lm_eval_task.records import fingerprint
 
 if TYPE_CHECKING:
     from infranode_eval.runner import Runner
@@ -174,9 +173,7 @@ class Asker:
         pass
 
     def _key(self, messages: Messages, tools: Tools | None, sampling: Sampling, session: str) -> str:
-        runner = self._runner
-        known = tools is None or tools is runner.setup.tools_json
-        tools_hash = None if tools is None else runner.tools_hash if known else fingerprint(list(tools))
+        tools_hash = None if tools is None else self._runner.tools_hash(tools)
         return request_key(f"{self._role} {session}".rstrip(), messages, tools_hash, sampling.to_json())
 
     def _obtained(self, messages: Messages, tools: Tools | None, sampling: Sampling) -> tuple[Answer, int]:

@@ -17,6 +17,7 @@ from infranode_eval.providers.protocol import (
     Provider,
     TaskReader,
     ToolReader,
+    Tools,
 )
 from infranode_eval.suites import Setup, Suite, Transcript
 from lm_eval_task.errors import (
@@ -28,6 +29,7 @@ from lm_eval_task.records import Score, Task, fingerprint
 
 IDENTICAL_REFUSALS = 5   # so many in a row, and the rest would be refused as well
 BROKEN_BODIES = 8        # so many tasks got the same body that is no answer, and nobody an answer: wrong address
+MOST_TOOL_LISTS = 64     # whose hashes are kept; where each task has its own, keeping them would not pay
 PROBED_ABOVE = 200       # a run that sends more tasks than that asks the first one alone
 PLAY_PROBE_S = 0.1       # a play of several requests keeps the others no longer waiting; a refusal comes at once
 
@@ -107,7 +109,7 @@ class Runner:
         self.pace = self.paces.of(provider)
         self.stopping = threading.Event()
         self.stop_reason: str | None = None
-        self.tools_hash = fingerprint(list(setup.tools_json))
+        self._tools_hashes: dict[int, tuple[Tools, str]] = {}
         self._keep = keep
         self._anew = anew
         self._watch = _ErrorWatch(limits.stop_after_errors)
@@ -119,6 +121,15 @@ class Runner:
         self._crash: BaseException | None = None
         self._at_work = 0               # threads
         self._idle = threading.Event()  # none is at work
+
+    def tools_hash(self, tools: Tools) -> str:
+        """sha256 over tools as they are sent; worked out once for lists that come again and again."""
+        known = self._tools_hashes.get(id(tools))
+        if known is None:
+            known = tools, fingerprint(list(tools))
+            if len(self._tools_hashes) < MOST_TOOL_LISTS:
+                self._tools_hashes[id(tools)] = known      # with the list itself, so that its id stays its own
+        return known[1]
 
     def run(self, tasks: Sequence[Task], repeats: int = 1, show: Callable[[Progress], None] | None = None,
             grace_s: float = 2.0) -> list[Any]:

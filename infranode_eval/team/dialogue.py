@@ -37,6 +37,7 @@ class Dialogue:
                  opening: Sequence[Mapping[str, Any]], caps: Mapping[str, int], session: str = "") -> None:
         """tools: their names. session: its id, so that two with the same words keep their own answers."""
         self._voice, self._sampling, self._session = voice, sampling, session
+        self._keyed = voice if isinstance(voice, Keyed) else None       # asked once: it takes its time
         self._tools, self._tools_json = offered(frozenset(tools)), subset(tools) or None
         self._caps = caps
         self.messages = Conversation(opening)
@@ -60,8 +61,8 @@ class Dialogue:
         for message in self.messages[self._asked_upto:]:
             self.perceived.update(media.modality for media in media_in(message))
         self._asked_upto = len(self.messages)
-        if isinstance(self._voice, Keyed):
-            entry = self._voice.asked(self.messages, self._tools_json, self._sampling, self._session)
+        if self._keyed is not None:
+            entry = self._keyed.asked(self.messages, self._tools_json, self._sampling, self._session)
             answer, key = entry.answer, entry.key
             assert answer is not None, "what was asked has an answer"
         else:

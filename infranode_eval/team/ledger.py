@@ -74,13 +74,14 @@ class Ledger:
         with self._lock:
             self.invocations[kind] += 1
 
-    def answered(self, role: str, answer: Answer) -> None:
-        """One reply of a role."""
+    def answered(self, role: str, answer: Answer) -> Mapping[str, int | None]:
+        """One reply of a role; its token counts, {} where the endpoint does not count."""
         usage = normal_usage(answer.usage) or {}
         with self._lock:
             tokens = self._tokens.setdefault(role, Counter())
             tokens["requests"] += 1
             tokens.update({name: count for name in NAMES if (count := usage.get(name))})
+        return usage
 
     def subagents(self) -> list[dict[str, Any]]:
         """In the order of their creation."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from infranode_eval.providers.protocol import Answer
-from infranode_eval.providers.token_usage import normal_usage
 from infranode_eval.team import arguments as given
 from infranode_eval.team.agent import MAIN, Agent, Result
 from infranode_eval.team.dialogue import Dialogue, Heard
@@ -94,16 +93,16 @@ class Manager:
             self._dialogue.tell("\n\n".join(self._waiting))
             self._waiting.clear()
         heard = self._dialogue.ask()
-        self._ledger.answered(MAIN, heard.answer)
+        usage = self._ledger.answered(MAIN, heard.answer)
         self.replies.append(Replied(heard.answer, heard.key))
-        self._measure(heard.answer)
+        self._measure(usage)
         return heard
 
-    def _measure(self, answer: Answer) -> None:
-        """How full the context is, and a reminder where it has passed a threshold."""
-        usage = normal_usage(answer.usage)
-        if usage and usage["input_tokens"] is not None:
-            self.tokens = usage["input_tokens"] + (usage["output_tokens"] or 0)
+    def _measure(self, usage: Mapping[str, int | None]) -> None:
+        """How full the context is, and a reminder where it has passed a threshold. usage: of the last reply."""
+        told = usage.get("input_tokens")
+        if told is not None:
+            self.tokens = told + (usage.get("output_tokens") or 0)
         else:
             sizes = self._dialogue.messages.made("bytes", lambda m: len(canonical_json(m).encode("utf-8", "replace")))
             self.tokens, self.estimated = round(sum(sizes) / BYTES_PER_TOKEN), True
