@@ -157,6 +157,7 @@ def _read(process: subprocess.Popen[bytes], texts: list[_Text], watch: _Watch) -
             reason = watch.reason()
             if reason:
                 return reason
+            ended = process.poll() is not None      # asked before: what it wrote last is there to be read then
             ready = selector.select(watch.pause())
             for key, _ in ready:
                 piece = os.read(key.fd, _PIECE)
@@ -164,7 +165,7 @@ def _read(process: subprocess.Popen[bytes], texts: list[_Text], watch: _Watch) -
                     return "cut"
                 if not piece:
                     selector.unregister(key.fileobj)
-            if not ready and process.poll() is not None:    # somebody that outlived the child holds its pipe
+            if not ready and ended:     # somebody that outlived the child holds its pipe
                 return None
     while process.poll() is None:
         reason = watch.reason()
