@@ -54,7 +54,8 @@ def test_a_child_is_read_to_its_end(code: str, output: str) -> None:
 
 def test_somebody_who_outlives_the_child_keeps_nobody_waiting() -> None:
     """A grandchild holds the pipe for a minute; the child itself ends at once."""
-    code = ("import subprocess, sys; subprocess.Popen([sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)'])"
+    sleeper = "[sys.executable, '-I', '-S', '-c', 'import time; time.sleep(60)']"
+    code = (f"import subprocess, sys; subprocess.Popen({sleeper})"
             "; print('OK', flush=True)")
     child = process.start([sys.executable, "-I", "-S", "-c", code], {})
     ended = process.collect(child, 10, 100)
