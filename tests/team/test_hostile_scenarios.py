@@ -40,7 +40,7 @@ from tests.team.plays import Voice, call, calls, stage_for, task_of
 from tests.team.probe import write, write_json, write_probe
 
 FULL = os.environ.get("INFRANODE_HOSTILE") == "full"
-PROBES, SHIPPED = (400, 60) if FULL else (24, 3)        # random mutations of either
+PROBES, SHIPPED = (400, 60) if FULL else (14, 1)        # random mutations of either
 LIMIT_S = 60.0                                          # of one check, or of one play
 Break = Callable[[Path], None]
 
@@ -240,8 +240,8 @@ PLAYED: list[tuple[str, Break]] = [
     ("a check that leaves a process", evaluated(behind=" && (setsid sleep 1000 &)")),
     ("a fork bomb before", evaluated(before=":(){ :|:& };:", timeout_s=3)),
     ("a before that locks everything", evaluated(before="mkdir -p aufgaben/hinweis.txt/x/y; chmod -R 0 aufgaben")),
-    ("a before that nests 3,000 folders", evaluated(
-        before="cd ausgabe; python3 -c 'import os; [(os.mkdir(str(9)), os.chdir(str(9))) for _ in range(3000)]'")),
+    ("a before that nests 1,500 folders", evaluated(
+        before="cd ausgabe; python3 -c 'import os; [(os.mkdir(str(9)), os.chdir(str(9))) for _ in range(1500)]'")),
     ("a link to itself", lambda f: os.symlink("l", f / "workspace/akten/l")),
     ("signs that turn a terminal", lambda f: write(f / "workspace/akten/a\x9b\u202e\u2028", "x")),
     ("an answer in the place of a folder", lambda f: write(f / "golden/r1/akten", "x")),
