@@ -51,8 +51,9 @@ def layout_faults(scenario: Scenario) -> Iterator[Finding]:
     """What stands in the way of a run, but for golden answers (golden.py)."""
     manifest = f"{scenario.scenario_id}/manifest.json"
     for key, folder in (("workspace_template", scenario.template), ("scripts", scenario.scripts)):
-        if folder.is_symlink() or not folder.is_dir():
-            yield fault(manifest, key, folder.relative_to(scenario.folder).as_posix(), "a folder that is there")
+        if not folder.is_dir() or folder.resolve() != folder:       # a link on the way may lead out of the scenario
+            yield fault(manifest, key, folder.relative_to(scenario.folder).as_posix(),
+                        "a folder that is there, not by way of a link")
         else:
             yield from entry_faults(scenario, folder)
     updates = scenario.folder / "updates"

@@ -60,6 +60,13 @@ def written(name: str, value: Any) -> Break:
     return lambda folder: write_json(folder / name, value)
 
 
+def through_a_link(folder: Path) -> None:
+    """The workspace lies outside of the scenario, and a link in it leads there."""
+    (folder / "workspace").rename(folder.parent / "workspace")
+    (folder / "b").symlink_to("..")
+    edit(folder / "manifest.json", with_(workspace_template="b/workspace"))
+
+
 M, R, G = "probe_klein/manifest.json", "probe_klein/rounds.json", "probe_klein/golden"
 FORM: list[tuple[str, Break, str]] = [
     ("no manifest", lambda f: (f / "manifest.json").unlink(),
@@ -159,10 +166,12 @@ FORM: list[tuple[str, Break, str]] = [
      f'{R}: [1].covers: found "C1:r1", expected C1 alone'),
 ]
 FILES: list[tuple[str, Break, str]] = [
+    ("a workspace by way of a link", through_a_link,
+     f'{M}: workspace_template: found "b/workspace", expected a folder that is there, not by way of a link'),
     ("workspace missing", lambda f: shutil.rmtree(f / "workspace"),
-     f'{M}: workspace_template: found "workspace", expected a folder that is there'),
+     f'{M}: workspace_template: found "workspace", expected a folder that is there, not by way of a link'),
     ("checks missing", lambda f: shutil.rmtree(f / "checks"),
-     f'{M}: scripts: found "checks", expected a folder that is there'),
+     f'{M}: scripts: found "checks", expected a folder that is there, not by way of a link'),
     ("accessible not there", manifest(with_(accessible=["aufgaben", "ablage"])),
      f'{M}: accessible[1]: found "ablage", expected a file or folder of the workspace'),
     ("delegable not there", manifest(lambda m: m["delegable"].append("keller")),
