@@ -66,7 +66,7 @@ class _Starter:
             argv, options, answer = orders.get()
             try:
                 answer.put(subprocess.Popen(argv, **options))
-            except (OSError, ValueError) as error:
+            except BaseException as error:      # whoever asked raises it; a thread that died would let all others wait
                 answer.put(error)
 
 

@@ -36,6 +36,15 @@ class Late:
         return self.returncode
 
 
+@pytest.mark.parametrize(("argv", "error"), [
+    (["/no/such/program"], FileNotFoundError), (["a\0b"], ValueError), ([None], TypeError)])
+def test_a_child_that_cannot_be_started_is_told_and_the_next_one_starts(argv: list, error: type) -> None:
+    """The last row had ended the thread that starts children, and everybody waited for ever."""
+    with pytest.raises(error):
+        process.start(argv, {})
+    assert process.collect(process.start(["true"], {"PATH": "/usr/bin:/bin"}), 5, 10).exit == 0
+
+
 def test_what_is_written_in_the_last_moment_is_not_lost() -> None:
     """A check that printed OK and ended with 0 was judged as silent, once in some hundred plays on a busy machine."""
     ended = process.collect(Late(), 5, 100)      # type: ignore[arg-type]
