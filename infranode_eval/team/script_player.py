@@ -23,6 +23,7 @@ from infranode_eval.team.tasks import TeamTask
 from lm_eval_task.errors import RefusedRequestError, UsageError
 
 DONE, WAITING = "Die Aufgabe ist erledigt.", "Ich warte auf die laufenden Aufträge."
+_ASIDE = re.compile(r"<(task-notification|system-reminder)\b.*?</\1>\s*", re.DOTALL)     # beside a question
 _NOTICE = re.compile(r'<task-notification task_id="(\w+)" status="(\w+)">(.*?)</task-notification>', re.DOTALL)
 Action = Turn | Wait | None         # None: the round is over
 
@@ -103,9 +104,14 @@ class _Replay:
         return self._action
 
     def _take_text(self, text: str) -> None:
-        """A question, notices, or a reminder; a question comes only where no round is under way."""
+        """A question, notices, or a reminder; a question comes only where no round is under way.
+
+        A script that ends while something runs in the background is told of it, too, which begins no round.
+        """
         self._notices |= {task: found for task, _, found in _NOTICE.findall(text)}
-        if self._script is None and self._round < len(self._scripts):
+        if self._script is None:
+            self._notices.clear()
+        if self._script is None and self._round < len(self._scripts) and _ASIDE.sub("", text):
             self._desk.question = text
             self._script = self._scripts[self._round](self._desk)
             self._round += 1

@@ -77,6 +77,23 @@ def test_a_notice_that_comes_before_it_is_waited_for_is_kept(tmp_path: Path) -> 
     assert led(tiny(tmp_path), Manager("muster", lambda: [script])).score.outcome == "solved"
 
 
+def test_a_script_that_ends_while_a_run_works_is_told_of_it_and_no_round_begins(tmp_path: Path) -> None:
+    questions: list[str] = []
+
+    def first(desk):
+        yield (create(), order(LAWS, run_in_background=True), write(1))
+
+    def second(desk):
+        questions.append(desk.question)
+        yield (order("Denke", run_in_background=True),)
+        assert set((yield WAIT)) == {"r2"}, "what was told of the round before is over"
+        yield (write(2),)
+
+    done = led(tiny(tmp_path, 2), Manager("muster", lambda: [first, second]))
+    assert done.score.outcome == "solved" and len(done.notices) == 2
+    assert all("Aufgabe 2" in question for question in questions)
+
+
 def test_while_it_waits_it_says_so() -> None:
     def script(desk):
         yield WAIT
