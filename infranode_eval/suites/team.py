@@ -20,7 +20,7 @@ from infranode_eval.team.agent import MAIN
 from infranode_eval.team.course import Course, answers_of
 from infranode_eval.team.limits import Limits
 from infranode_eval.team.metrics import run_values
-from infranode_eval.team.opening import opening_fingerprint
+from infranode_eval.team.opening import opening_fingerprint, system_message
 from infranode_eval.team.play import DONE, Play, Stage
 from infranode_eval.team.pool import (
     MAX_TOKENS,
@@ -110,8 +110,6 @@ def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTH
 
 
 def _messages(mode: str, tools: Toolset, question: str) -> list[dict[str, Any]]:
-    from infranode_eval.team.opening import system_message
-
     return [system_message(), {"role": "user", "content": question}]
 
 
