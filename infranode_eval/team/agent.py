@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from infranode_eval.providers.media import MODALITIES
 from infranode_eval.team.workspace import Scope
 
 MAIN = "main"
-MEDIA = ("image", "audio", "video")
+MEDIA = MODALITIES
 
 
 @dataclass(slots=True)

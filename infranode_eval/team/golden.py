@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from infranode_eval.providers.media import MODALITIES as MODALITIES
 from infranode_eval.team.finding import Finding, fault, first_error, read_json
 from infranode_eval.team.layout import tree
 from infranode_eval.team.shape import ID, TEXT, Field, object_faults, or_null, path_problem
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import read_json_lines
 
-MODALITIES = ("image", "audio", "video")
 WHY = "why.json"
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _WHY_FIELDS = {"why": Field(TEXT, True),

@@ -10,7 +10,7 @@ from typing import Any
 
 from infranode_eval.providers.protocol import Answer
 from infranode_eval.providers.token_usage import NAMES, normal_usage
-from infranode_eval.team.agent import MAIN, Agent, Result
+from infranode_eval.team.agent import MAIN, MEDIA, Agent, Result
 
 INVOCATIONS = ("new_runtime", "continue_runtime", "new_background", "continue_background", "workflow")
 
@@ -32,7 +32,7 @@ class Deeds:
         """One of a row's `subagents`."""
         return {"name": name, "model_key": self.key, "granted": list(self.granted), "used": sorted(self.used),
                 "paths": list(self.paths), "files": self.files, "touched": sorted(self.touched),
-                "media": {modality: self.media[modality] for modality in ("image", "audio", "video")},
+                "media": {modality: self.media[modality] for modality in MEDIA},
                 "refused": self.refused}
 
 
@@ -85,13 +85,16 @@ class Ledger:
 
     def subagents(self) -> list[dict[str, Any]]:
         """In the order of their creation."""
-        return [deeds.to_json(name) for name, deeds in self._deeds.items()]
+        with self._lock:
+            return [deeds.to_json(name) for name, deeds in self._deeds.items()]
 
     def refusals(self, rounds: Mapping[str, int]) -> list[dict[str, str]]:
         """By round, agent, tool and path, since threads have no order. rounds: id → place."""
-        return sorted(self._refusals, key=lambda one: (rounds.get(one["round"], -1), one["agent"] != MAIN,
-                                                       one["agent"], one["tool"], one["path"]))
+        with self._lock:
+            return sorted(self._refusals, key=lambda one: (rounds.get(one["round"], -1), one["agent"] != MAIN,
+                                                           one["agent"], one["tool"], one["path"]))
 
     def usage(self) -> dict[str, dict[str, int]]:
         """role → token counts and number of requests."""
-        return {role: dict(self._tokens.get(role, {})) for role in (MAIN, "llm", "vlm", "omni")}
+        with self._lock:
+            return {role: dict(self._tokens.get(role, {})) for role in (MAIN, "llm", "vlm", "omni")}
