@@ -123,12 +123,16 @@ class Jobs:
         """Wait until `enough`; `beat` is called five times a second and may raise. Raise a thread's failure."""
         while True:
             with self._bell:
-                if self.crash is not None:
-                    raise self.crash
+                self.check()
                 if enough():
                     return
                 self._bell.wait(0.2)
             beat()
+
+    def check(self) -> None:
+        """Raise the first failure of any thread."""
+        if self.crash is not None:
+            raise self.crash
 
     def all_done(self, ids: Iterable[str] | None = None) -> bool:
         """Of these, or of all that are undelivered. An id that was never started is not waited for."""

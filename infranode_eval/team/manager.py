@@ -26,6 +26,7 @@ from lm_eval_task.records import canonical_json
 
 TURN_LIMIT, TOKEN_LIMIT = "turn_limit", "token_limit"
 THRESHOLDS = (95, 90, 80, 70, 60, 50)       # per cent of the context, told once each
+_REST_S = 10.0                              # killing a command takes a tenth of a second, on a busy machine more
 BYTES_PER_TOKEN = 3.5                       # where an endpoint does not count
 
 
@@ -81,9 +82,11 @@ class Manager:
         return self._cancelled(TURN_LIMIT)
 
     def _cancelled(self, reason: str) -> str:
-        """Nothing that runs is waited for; what it gives is not used."""
+        """No run is waited for, and what it gives is not used; only a tool still ends, since it may write what the
+        round's check reads."""
         self._jobs.cancel_all()
         self._staff.cancelled()
+        self._toolbox.rest(_REST_S)
         return reason
 
     # --- asking -------------------------------------------------------------------------------------------------------

@@ -129,6 +129,7 @@ class Play:
                 self._rounds += [_unchecked(one, TOKEN_LIMIT, None if place else first)
                                  for place, one in enumerate(scenario.rounds[number:])]
                 break
+            self._jobs.check()      # a failure that nobody waited for is the play's as well
             with workspace.lock:
                 decision = decide(scenario, round_.check, workspace.real, self._runlog.lines(), site)
             passed = decision.passed

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from infranode_eval.team.limits import Limits
-from infranode_eval.team.sandbox import open_sandbox
+from infranode_eval.team.sandbox import Outcome, open_sandbox
 from lm_eval_task.errors import InfraError
 from tests.needs import need_program
+from tests.team.bare_sandbox import BareSandbox
 from tests.team.plays import (
     NOTICE,
     Until,
@@ -187,6 +188,38 @@ def test_a_failure_of_a_cancelled_run_is_not_the_plays(tmp_path: Path) -> None:
                 llm=llm, limits=Limits(turns=1))
     assert [(one["passed"], one["reason"]) for one in done.row["rounds"]] == [(False, "turn_limit"),
                                                                               (True, "turn_limit")]
+
+
+def test_a_failure_that_nobody_waited_for_is_the_plays(tmp_path: Path) -> None:
+    """The run fails while the manager's last message of the round is on its way; after that it was not waited for."""
+    def main(messages):
+        if len(messages) == 2:
+            return calls(create(), background("a"))
+        time.sleep(0.3)
+        return calls(solve())
+
+    def llm(messages):
+        time.sleep(0.1)
+        return InfraError("weg")
+
+    with pytest.raises(InfraError):
+        play(tiny(tmp_path), main, llm=llm, limits=Limits(turns=2))
+
+
+def test_a_round_is_decided_when_its_commands_have_ended(tmp_path: Path) -> None:
+    """At the turn limit a command is killed, which takes a moment in which it still writes."""
+    class Late(BareSandbox):
+        def run(self, command, mounts, timeout_s, **more):
+            if command != "spaet":
+                return super().run(command, mounts, timeout_s, **more)
+            more["cancel"].wait(3)
+            time.sleep(0.3)
+            output = next(mount.real for mount in mounts if mount.virtual == "/arbeit/ausgabe")
+            (output / "r1.txt").write_text("gut", "utf-8")
+            return Outcome(None, "", stopped="cancelled")
+
+    done = play(tiny(tmp_path), [calls(bash("spaet", run_in_background=True))], sandbox=Late(), limits=Limits(turns=1))
+    assert [(one["passed"], one["reason"]) for one in done.row["rounds"]] == [(True, "turn_limit")]
 
 
 def test_a_cancelled_command_is_killed(tmp_path: Path, box) -> None:
