@@ -175,8 +175,10 @@ class Play:
     def _course(self, manager: Manager, dialogue: Dialogue, staff: Staff, scripts: Scripts) -> Course:
         places = {round_.id: place for place, round_ in enumerate(self._stage.scenario.rounds)}
         book = getattr(self._stage.main.voice, "book", None)
+        names = staff.names()
+        subagents = {one["name"]: one for one in self._ledger.subagents()}
         told = {"sessions": staff.sessions(), "events": self._runlog.events, "workflows": scripts.to_json(),
-                "rounds": self._rounds, "subagents": self._ledger.subagents(),
+                "rounds": self._rounds, "subagents": [subagents[name] for name in names],
                 "refusals": self._ledger.refusals(places), "invocations": dict(self._ledger.invocations),
                 "usage": self._ledger.usage(), "labels": self._labels, "estimated": manager.estimated,
                 "replayed": book.replayed if book else 0, "live": book.sent if book else 0}

@@ -116,11 +116,9 @@ class _Desk:
             else:
                 self._arrivals.come(call.number, lambda: done(call.number, text, failed))
 
-        if self._job.cancelled.is_set():
-            ended(say("cancelled"), True)
-            return
         try:
-            run = self._staff.accept_from_workflow(self._job.id, call.number, call.agent_type, call.prompt)
+            run = self._staff.accept_from_workflow(self._job.id, call.number, call.agent_type, call.prompt,
+                                                   self._job.cancelled)
         except ToolError as error:
             ended(str(error), True)
             return
@@ -128,7 +126,7 @@ class _Desk:
         self._jobs.thread(lambda: ended(*self._staff.work(run, self.over)))
 
     def define(self, spec: Mapping[str, Any]) -> str:
-        return self._staff.create(spec, self._job.id)
+        return self._staff.create(spec, self._job.id, self._job.cancelled)
 
     def resolved(self, number: int) -> None:
         if number in self._runs:

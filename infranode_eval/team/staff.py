@@ -11,7 +11,7 @@ from typing import Any
 
 from infranode_eval.providers.protocol import Provider, Sampling
 from infranode_eval.team import arguments as given
-from infranode_eval.team.agent import MAIN, Agent, Result
+from infranode_eval.team.agent import MAIN, MEDIA, Agent, Result
 from infranode_eval.team.dialogue import Dialogue
 from infranode_eval.team.jobs import AT_ONCE, Gate
 from infranode_eval.team.ledger import Ledger
@@ -97,13 +97,13 @@ class Staff:
         self._lock = threading.RLock()
         self._gate = Gate(AT_ONCE)
         self.keys_for = {modality: tuple(key for key, hire in pool.items() if modality in hire.modalities)
-                         for modality in ("image", "audio", "video")}
+                         for modality in MEDIA}
 
     # --- CreateSubagent -----------------------------------------------------------------------------------------------
 
-    def create(self, arguments: Mapping[str, Any], task: str = "") -> str:
-        """The name of a new sub-agent. task: of the workflow that defines it. Raise ToolError for what cannot be
-        granted; that is no forbidden access."""
+    def create(self, arguments: Mapping[str, Any], task: str = "", cancelled: threading.Event | None = None) -> str:
+        """The name of a new sub-agent. task: of the workflow that defines it; cancelled: that one's. Raise ToolError
+        for what cannot be granted; that is no forbidden access."""
         given.only(arguments, "name", "model_key", "tools", "accessible_paths", "system_prompt")
         name, key = given.text(arguments, "name"), given.text(arguments, "model_key")
         if not _NAME.fullmatch(name):
@@ -115,6 +115,7 @@ class Staff:
         prompt = given.text(arguments, "system_prompt", "", empty=True)
         agent = Agent(name, key, Scope(grants), self._pool[key].modalities, tools, {}, self.keys_for)
         with self._lock:
+            _check_wanted(cancelled)
             if name in self._subagents or name == MAIN:
                 raise ToolError(say("name_taken", name=name))
             if len(self._subagents) >= self._limits.subagents:
@@ -173,9 +174,12 @@ class Staff:
             run_id = f"run{self._own_runs}"
             return self._begun(run_id, run_id, session, prompt)
 
-    def accept_from_workflow(self, task: str, number: int, name: str, prompt: str) -> Run:
-        """An order of a workflow's script, in a session of its own. Raise ToolError for one that cannot be given."""
+    def accept_from_workflow(self, task: str, number: int, name: str, prompt: str,
+                             cancelled: threading.Event) -> Run:
+        """An order of a workflow's script, in a session of its own. cancelled: the workflow's. Raise ToolError for one
+        that cannot be given."""
         with self._lock:
+            _check_wanted(cancelled)
             subagent = self._find(name, task)
             self._count_run()
             self._ledger.invoked("workflow")
@@ -304,8 +308,12 @@ class Staff:
             subagent.last = subagent.last if run.failed else run.text
 
     def _show(self, task: str) -> None:
-        for subagent in self._subagents.values():
-            subagent.task = "" if subagent.task == task else subagent.task
+        """The sub-agents of a workflow come behind all that the manager knew before: their order must not hang on how
+        fast the script was."""
+        new = {name: one for name, one in self._subagents.items() if one.task == task}
+        for subagent in new.values():
+            subagent.task = ""
+        self._subagents = {name: one for name, one in self._subagents.items() if name not in new} | new
 
     # --- ListSubagents, InspectSubagent -------------------------------------------------------------------------------
 
@@ -330,11 +338,22 @@ class Staff:
                           refused=one.refused, sessions=listed(one.sessions),
                           answer=one.last or say("empty_answer")))
 
+    def names(self) -> tuple[str, ...]:
+        """All sub-agents, in the order in which the manager heard of them."""
+        with self._lock:
+            return tuple(self._subagents)
+
     def sessions(self) -> list[dict[str, Any]]:
         """All conversations, for the transcript: those of workflows behind those of the manager."""
         with self._lock:
             found = sorted(self._sessions.items(), key=lambda item: _place(item[0]))
         return [{"id": one.id, "subagent": one.subagent, "messages": list(one.dialogue.said)} for _, one in found]
+
+
+def _check_wanted(cancelled: threading.Event | None) -> None:
+    """Asked under the lock: what a workflow wants after its end was told would stand in nobody's account."""
+    if cancelled is not None and cancelled.is_set():
+        raise ToolError(say("cancelled"))
 
 
 def _place(session_id: str) -> tuple[bool, list[int]]:

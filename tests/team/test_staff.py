@@ -104,7 +104,7 @@ def test_what_a_workflow_does_shows_when_it_is_delivered(tmp_path: Path) -> None
         office.staff.accept({"subagent": "b", "prompt": "x"})
     with pytest.raises(ToolError):
         office.staff.inspect({"session_id": "w1.1"})
-    run = office.staff.accept_from_workflow("w1", 0, "b", "x")
+    run = office.staff.accept_from_workflow("w1", 0, "b", "x", threading.Event())
     office.work(run)
     office.staff.ended(run)
     assert office.staff.list().text == "Es gibt noch keine Unteragenten."
@@ -114,10 +114,38 @@ def test_what_a_workflow_does_shows_when_it_is_delivered(tmp_path: Path) -> None
     assert office.staff.accept({"subagent": "b", "prompt": "y", "session_id": "w1.1"}).session is run.session
 
 
+def test_sub_agents_are_listed_in_the_order_in_which_the_manager_heard_of_them(tmp_path: Path) -> None:
+    """Not in that of their creation: a slow script must give the same list as a fast one."""
+    lists = []
+    for number, order in enumerate((["b", "c", "a"], ["b", "a", "c"], ["a", "b", "c"])):
+        (tmp_path / str(number)).mkdir()
+        office = Office(tmp_path / str(number))
+        for name in order:
+            office.create(name, task="" if name == "a" else "w1")
+        office.staff.delivered("w1")
+        lists.append([line.split(" ")[0] for line in office.staff.list().text.splitlines()])
+        assert office.staff.names() == ("a", "b", "c")
+    assert lists == [["a", "b", "c"]] * 3
+
+
+def test_a_cancelled_workflow_creates_and_orders_no_more(tmp_path: Path) -> None:
+    """Its thread may be on the way to it while the manager's cancels."""
+    office, cancelled = Office(tmp_path), threading.Event()
+    office.create()
+    cancelled.set()
+    office.staff.cancelled()
+    with pytest.raises(ToolError):
+        office.staff.accept_from_workflow("w1", 0, "a", "x", cancelled)
+    with pytest.raises(ToolError):
+        office.staff.create({"name": "b", "model_key": "llm", "tools": [], "accessible_paths": []}, "w1", cancelled)
+    assert office.runlog.events == [] and office.staff.names() == ("a",)
+    assert office.ledger.invocations["workflow"] == 0 and len(office.ledger.subagents()) == 1
+
+
 def test_a_run_that_a_script_left_closes_its_session(tmp_path: Path) -> None:
     office = Office(tmp_path)
     office.create()
-    office.staff.accept_from_workflow("w1", 0, "a", "x")
+    office.staff.accept_from_workflow("w1", 0, "a", "x", threading.Event())
     office.staff.delivered("w1")
     with pytest.raises(ToolError):
         office.staff.accept({"subagent": "a", "prompt": "y", "session_id": "w1.1"})
@@ -127,7 +155,7 @@ def test_another_workflow_does_not_see_what_one_defines(tmp_path: Path) -> None:
     office = Office(tmp_path)
     office.create("b", task="w1")
     with pytest.raises(ToolError):
-        office.staff.accept_from_workflow("w2", 0, "b", "x")
+        office.staff.accept_from_workflow("w2", 0, "b", "x", threading.Event())
     with pytest.raises(ToolError):
         office.create("b")
 
@@ -148,6 +176,6 @@ def test_sessions_of_workflows_stand_behind_those_of_the_manager_by_number(tmp_p
     office = Office(tmp_path)
     office.create()
     for number in (10, 1, 0):
-        office.staff.accept_from_workflow("w2", number, "a", "x")
+        office.staff.accept_from_workflow("w2", number, "a", "x", threading.Event())
     office.accept()
     assert [one["id"] for one in office.staff.sessions()] == ["s1", "w2.1", "w2.2", "w2.11"]
