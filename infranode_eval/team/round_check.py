@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from infranode_eval.team.sandbox import Mount, Sandbox
 from infranode_eval.team.scenario import Check, Scenario, fill
 from infranode_eval.team.slots import Slot
 from infranode_eval.team.workspace import ROOT
+from lm_eval_task.errors import WorldNotReadyError
 
 SCRIPTS, NOTES = "/pruefung", "/lauf"           # as the check sees them
 RUNS_FILE, BEFORE_FILE = "runs.jsonl", "before.txt"
@@ -22,6 +24,7 @@ BEFORE_BYTES = 100_000                          # of the output of `before` that
 MATCH_S = 2                                     # of processor time that a search for stdout_matches may take
 _WAIT_S = 30.0                                  # and of the clock, where many wait for a processor
 _MATCHER = Path(__file__).with_name("matcher.py")
+_FOUND, _ABSENT = 0, 3                          # its exit status
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,8 @@ class Decision:
 def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: Site) -> Decision:
     """Run `before`, then the check. workspace: the real folder; runs: the run log so far, JSON lines.
 
-    `before` runs what agents wrote, so it only runs behind a wall: without one its output is empty.
+    `before` runs what agents wrote, so it only runs behind a wall: without one its output is empty. Raise
+    WorldNotReadyError where a command could not be run, which is no verdict.
     """
     before = _before(scenario, check, workspace, site) if check.before and site.sandbox.kind != "none" else ""
     for name, text in ((RUNS_FILE, runs), (BEFORE_FILE, before)):
@@ -71,14 +75,21 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
 def found_in(text: str, pattern: str) -> bool:
     """Does a regular expression have a hit? A search that takes longer than MATCH_S seconds has none.
 
-    In a process of its own: a pattern that backtracks without end would stop every thread of the host.
+    In a process of its own: a pattern that backtracks without end would stop every thread of the host. Raise
+    WorldNotReadyError where the search itself failed, which says nothing about the text.
     """
-    child = process.start([sys.executable, "-I", "-S", "-X", "utf8", os.fspath(_MATCHER)], {}, talk=True)
+    try:
+        child = process.start([sys.executable, "-I", "-S", "-X", "utf8", os.fspath(_MATCHER)], {}, talk=True)
+    except OSError as error:
+        raise WorldNotReadyError(f"stdout_matches could not be looked for ({error.strerror})") from None
     assert child.stdin is not None
     with contextlib.suppress(BrokenPipeError):
         child.stdin.write(json.dumps({"pattern": pattern, "text": text, "seconds": MATCH_S}).encode("ascii"))
         child.stdin.close()
-    return process.collect(child, _WAIT_S, 1_000).exit == 0
+    ended = process.collect(child, _WAIT_S, 100_000)
+    if ended.exit not in (_FOUND, _ABSENT, -signal.SIGXCPU):
+        raise WorldNotReadyError(f"stdout_matches could not be looked for ({ended.reason or f'exit {ended.exit}'})")
+    return ended.exit == _FOUND
 
 
 def _values(scenario: Scenario, mounts: Sequence[Mount], kind: str) -> dict[str, str]:

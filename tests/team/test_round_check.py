@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from infranode_eval.team.round_check import Site, decide
+from infranode_eval.team.round_check import Site, decide, found_in
 from infranode_eval.team.sandbox import Sandbox, open_sandbox
 from infranode_eval.team.scenario import Check, Scenario, read_scenario
 from infranode_eval.team.slots import Slots
 from infranode_eval.team.workspace import Workspace
+from lm_eval_task.errors import WorldNotReadyError
 from tests.needs import need_program
 from tests.team.probe import WORKSPACE, write_probe
 
@@ -60,6 +61,21 @@ def test_a_check_is_run_with_its_placeholders(tmp_path: Path, room: Path, sandbo
                                               expected: Verdict, why: str) -> None:
     scenario = read_scenario(write_probe(tmp_path))
     assert decided(scenario, check, room, sandbox, '{"round": "r1"}\n') == expected, why
+
+
+@pytest.mark.parametrize(("pattern", "text", "found", "why"), [
+    (r"^Frist \d+$", "OK\nFrist 14", False, "without (?m) ^ is the beginning of all"),
+    (r"(?m)^Frist \d+$", "OK\nFrist 14", True, "a line"),
+    ("ü€😀", "x" * 29_990 + "ü€😀", True, "a long text, any letters"),
+    (r"(a+)+c", "a" * 40, False, "it would take years"), ("[[a]", "[", True, "Python warns of it")])
+def test_a_pattern_is_looked_for_within_its_time(pattern: str, text: str, found: bool, why: str) -> None:
+    assert found_in(text, pattern) is found, why
+
+
+def test_a_search_that_fails_is_no_verdict() -> None:
+    """A pattern that is none stands for whatever else ends the program: no memory to start, a broken Python."""
+    with pytest.raises(WorldNotReadyError, match="exit 1"):
+        found_in("x", "(")
 
 
 BEHIND_THE_WALL = [
