@@ -39,7 +39,7 @@ from infranode_eval.team.slots import Slots
 from infranode_eval.team.tasks import SETS, TeamTask, read_team_tasks
 from infranode_eval.team.tools import toolset
 from infranode_eval.team.workflow import engine
-from lm_eval_task.errors import UsageError
+from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.tools import Toolset
 
 if TYPE_CHECKING:
@@ -146,7 +146,11 @@ def score(task: TeamTask, transcript: Transcript, setup: Setup) -> TeamScore:
 
 def rescore(task: TeamTask, transcript: Mapping[str, Any]) -> TeamScore:
     """The verdict on a stored transcript. Raise DataError for one that cannot be read."""
-    return score_play(task, Course.from_json(transcript))
+    course = Course.from_json(transcript)
+    try:
+        return score_play(task, course)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise DataError(f"the transcript of {task.task_id} cannot be read ({error!r})") from None
 
 
 def notes_of(transcript: Mapping[str, Any]) -> dict[str, Any]:

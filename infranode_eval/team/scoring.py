@@ -14,6 +14,7 @@ from infranode_eval.team.course import Course
 from infranode_eval.team.metrics import Play, Usage, scenario_values
 from infranode_eval.team.scenario import Scenario
 from infranode_eval.team.tasks import TeamTask
+from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, Call
 
 SOLVED, PARTIAL, UNSOLVED = "solved", "partial", "unsolved"
@@ -58,8 +59,9 @@ def failure_of(task: TeamTask, outcome: str, why: str, sub: str | None = None) -
 
 
 def score_play(task: TeamTask, course: Course) -> TeamScore:
-    """Judge a course by the checks of its scenario."""
+    """Judge a course by the checks of its scenario. Raise DataError for one of other rounds than the scenario's."""
     told = course.told
+    _check_rounds(task.scenario, [row["id"] for row in told["rounds"]])
     rounds = [_round(task.scenario, row) for row in told["rounds"]]
     passed = sum(row["passed"] for row in rounds)
     usages = tuple(map(Usage.from_json, told["subagents"]))
@@ -71,6 +73,13 @@ def score_play(task: TeamTask, course: Course) -> TeamScore:
     outcome = SOLVED if passed == len(rounds) else PARTIAL if passed else UNSOLVED
     labels = (*told["labels"], *(["tokens_estimated"] if told["estimated"] else []))
     return TeamScore(outcome, play, None, labels, _why(rounds), team)
+
+
+def _check_rounds(scenario: Scenario, told: list[str]) -> None:
+    """A round that is left out would be none that is not passed."""
+    if told != (expected := [round_.id for round_ in scenario.rounds]):
+        raise DataError(f"the transcript tells of the rounds {', '.join(map(str, told)) or 'none'}, expected those of "
+                        f"{scenario.scenario_id}: {', '.join(expected)}")
 
 
 def _round(scenario: Scenario, row: Mapping[str, Any]) -> dict[str, Any]:

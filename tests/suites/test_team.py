@@ -89,6 +89,9 @@ def test_a_play_is_scored_stored_and_scored_again(tmp_path: Path) -> None:
     stored = json.loads(json.dumps(made.course.to_json()))
     assert score.outcome == "solved" and team.rescore(task, stored) == score
     assert team.answers_of(stored) == list(made.answers) and len(made.answers) == 3
+    for name, broken in (("usage", None), ("rounds", [{"id": "r1"}]), ("subagents", [{"name": "x"}]), ("rounds", 7)):
+        with pytest.raises(DataError):
+            team.rescore(task, {**stored, "team": {**stored["team"], name: broken} if broken else {}})
     assert team.notes_of(stored) == {"done": stored}
     failed = team.failure(task, "infra_error", "weg")
     metrics = team.aggregate([(task, score), (task, failed)])

@@ -11,6 +11,7 @@ import pytest
 
 from infranode_eval.team.course import Course
 from infranode_eval.team.scoring import failure_of, score_play
+from lm_eval_task.errors import DataError
 from tests.team.plays import task_of, tiny
 
 
@@ -45,6 +46,15 @@ def test_the_checks_decide_and_the_first_that_failed_is_told(tmp_path: Path, rou
     assert (found.outcome, found.why) == (outcome, why)
     assert [row["passed"] for row in found.to_json()["team"]["rounds"]].count(True) == round(
         found.to_json()["team"]["values"]["tcr"] * len(rounds))
+
+
+@pytest.mark.parametrize("rounds, why", [
+    ([{}], "one is left out"), ([{}, {}, {}], "one too many"), ([{"id": "r2"}, {"id": "r1"}], "another order"),
+    ([{}, {"id": "r1"}], "one twice"), ([], "none")])
+def test_a_transcript_of_other_rounds_gets_no_verdict(tmp_path: Path, rounds: list, why: str) -> None:
+    """Without its worst round a play would get a better score."""
+    with pytest.raises(DataError, match="rounds"):
+        score_play(task_of(tiny(tmp_path, 2)), Course((), (), told(*rounds)))
 
 
 def test_values_follow_the_workers_and_refusals(tmp_path: Path) -> None:
