@@ -75,6 +75,8 @@ SCRIPTED_POOL = Pool(None, {
     "vlm": Role("vlm", SCRIPTED, "scripted-vlm", {"image": 8, "video": 2}),
     "omni": Role("omni", SCRIPTED, "scripted-omni", {"image": 8, "audio": 4, "video": 2})})
 
+_EXAMPLE = '{"llm": {"model_id": …, "api_base": …}}'
+
 
 def read_pool(text: str, source: str, environ: Mapping[str, str], on_command_line: bool = False) -> Pool:
     """The pool of a JSON text. source: how messages name it. environ: where keys are looked up.
@@ -85,7 +87,8 @@ def read_pool(text: str, source: str, environ: Mapping[str, str], on_command_lin
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{source} is no JSON ({error})") from None
+        hint = f"; a file is written @{text}" if text.endswith(".json") else ""
+        raise UsageError(f"{source} is no JSON ({error}); expected an object like {_EXAMPLE}{hint}") from None
     if not isinstance(value, dict) or not set(value) <= {MAIN, *KEYS}:
         raise UsageError(f"{source}: expected an object with the keys main, llm, vlm and omni, found "
                          f"{', '.join(map(str, value)) if isinstance(value, dict) else type(value).__name__}")
@@ -111,7 +114,7 @@ def _role(key: str, value: Any, where: str, environ: Mapping[str, str], on_comma
         raise UsageError(f"{where}: provider {value['provider']!r}; expected one of {', '.join(_PROVIDERS)}")
     model_id = _text(value, "model_id", where)
     if not model_id:
-        raise UsageError(f"{where}: model_id is missing")
+        raise UsageError(f"{where}: model_id is missing; expected the name of the model at its endpoint")
     name = _text(value, "api_key_env", where)
     if name and not environ.get(name, "").strip():
         raise UsageError(f"{where}: the environment variable {name} (api_key_env) is not set")
@@ -188,7 +191,8 @@ def _opened(role: Role, tools: Toolset, timeout_s: float, environ: Mapping[str, 
         provider = open_provider(role.backend, ProviderOptions(
             role.model_id, tools, role.api_base, role.api_key, timeout_s, environ=environ, parallel=None))
     except UsageError as error:
-        raise UsageError(f"role {role.key}: {error}") from None
+        told = str(error).replace(f"--backend {role.backend}", "its provider").replace("--base-url", "api_base")
+        raise UsageError(f"role {role.key}: {told}") from None
     check_perceives(role, provider)
     return provider
 

@@ -112,7 +112,12 @@ def test_roles_of_one_endpoint_share_the_slowest_pace() -> None:
 def test_a_role_without_an_address_is_named() -> None:
     with pytest.raises(UsageError) as caught:
         open_roles(pool(llm={"model_id": "m"}), toolset(), 1.0, {})
-    assert "role llm" in str(caught.value)
+    assert str(caught.value) == "role llm: its provider needs api_base, e.g. api_base http://127.0.0.1:8000/v1"
+
+
+def test_the_name_of_a_file_is_no_pool_and_the_message_says_how_a_file_is_written() -> None:
+    with pytest.raises(UsageError, match=r'expected an object like \{"llm": .*; a file is written @team.json$'):
+        read_pool("team.json", "--model-json", {})
 
 
 def test_another_manager_keeps_what_was_declared_for_it() -> None:
