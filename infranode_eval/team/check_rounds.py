@@ -66,7 +66,8 @@ def _verdict(scenario: Scenario, file: str, expected: str, found: Decision, row:
     said = "timeout" if found.timed_out else "an end by force" if found.exit_code is None else f"exit {found.exit_code}"
     if found.matched is False:
         said += f", no hit of stdout_matches within {MATCH_S} s"
-    output = " ".join(found.stdout.split())[:_SAID]
+    said_last = found.errors.rstrip().rpartition("\n")[2]      # of a Python error, what it was
+    output = " ".join((found.stdout.strip() or said_last).split())[:_SAID]
     return Finding(ERROR, f"{scenario.scenario_id}/{file}", row.id,
                    f"found {said}{', ' + output if output else ''}, expected {expected}")
 

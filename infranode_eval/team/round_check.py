@@ -42,7 +42,7 @@ class Site:
 class Decision:
     """What the command did (exit_code None: killed), and whether the round is passed.
 
-    matched: was stdout_matches found, within MATCH_S seconds? None where the check has none.
+    matched: was stdout_matches found, within MATCH_S seconds? None where the check has none. errors: its stderr.
     """
 
     exit_code: int | None
@@ -50,6 +50,7 @@ class Decision:
     timed_out: bool
     passed: bool
     matched: bool | None = None
+    errors: str = ""
 
 
 def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: Site) -> Decision:
@@ -69,7 +70,7 @@ def decide(scenario: Scenario, check: Check, workspace: Path, runs: str, site: S
     outcome = site.sandbox.run(command, mounts, check.timeout_s, slot=site.slot, merge=False)
     matched = None if check.stdout_matches is None else found_in(outcome.output, check.stdout_matches)
     return Decision(outcome.exit, outcome.output, outcome.timed_out,
-                    check.passes(outcome.exit, outcome.output, outcome.timed_out, matched), matched)
+                    check.passes(outcome.exit, outcome.output, outcome.timed_out, matched), matched, outcome.errors)
 
 
 def found_in(text: str, pattern: str) -> bool:

@@ -263,6 +263,8 @@ TRIED: list[tuple[str, Break, str]] = [
      f"{G}/r1: r1: found timeout, expected the check to pass"),
     ("needs not in the sandbox", manifest(with_(needs=["python3", "gibtsnicht"])),
      f'{M}: needs: found "gibtsnicht", expected a program that the sandbox has'),
+    ("a check that is no program", evaluated(command="echo two lines >&2; echo the last one >&2; exit 3"),
+     f"{G}/r1: r1: found exit 3, the last one, expected the check to pass"),
     ("expects another text", evaluated(stdout_contains="FERTIG"),
      f"{G}/r1: r1: found exit 0, OK, expected the check to pass"),
 ]
