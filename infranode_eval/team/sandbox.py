@@ -111,8 +111,11 @@ def _tried() -> Bubblewrap:
 
 
 def _unusable(reason: str) -> UsageError:
-    return UsageError(f"bubblewrap does not work here ({reason}): apt-get install bubblewrap; "
-                      "or --sandbox none, which leaves Bash out")
+    cure = "apt-get install bubblewrap"
+    if "namespace" in reason:
+        cure = ("allow user namespaces (Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0; Docker: "
+                "--privileged)")
+    return UsageError(f"bubblewrap does not work here ({reason}): {cure}; or --sandbox none, which leaves Bash out")
 
 
 class Bubblewrap:

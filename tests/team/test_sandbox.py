@@ -496,7 +496,7 @@ def test_a_bwrap_that_fails_the_trial_is_not_used(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setenv("PATH", f"{place.top}:{os.environ['PATH']}")
         sandbox._tried.cache_clear()
         try:
-            with pytest.raises(UsageError, match="No permissions to create a new namespace"):
+            with pytest.raises(UsageError, match="No permissions to create a new namespace.*: allow user namespaces"):
                 open_sandbox()
         finally:
             sandbox._tried.cache_clear()
