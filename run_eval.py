@@ -8,6 +8,7 @@
   python3 run_eval.py --suite bench --base-url http://127.0.0.1:8000/v1 --model NAME     42 cases in five stages
   python3 run_eval.py --suite bench --init DIR              a starter for cases and tools of your own
   python3 run_eval.py --suite chain --base-url http://127.0.0.1:8000/v1 --model NAME     whole tasks, really executed
+  python3 run_eval.py --suite team                          a program manages sub-agents that are programs
 
 The key comes from OPENAI_API_KEY (HF_TOKEN for Hugging Face hosts), ANTHROPIC_API_KEY, GEMINI_API_KEY or the variable
 that --api-key-env names; proxies from HTTPS_PROXY, HTTP_PROXY and NO_PROXY.
@@ -45,7 +46,8 @@ _HF_HOSTS = (".huggingface.co", ".huggingface.cloud", ".hf.space")
 def parser() -> argparse.ArgumentParser:
     p = Parser("run_eval.py", __doc__)
     p.add_argument("--suite", default="single", help="single, the main suite and default; bench: 42 cases, silence "
-                                                     "as a right answer among them; chain: several steps, executed")
+                                                     "as a right answer among them; chain: several steps, executed; "
+                                                     "db_routing: one of eleven databases; team: managing sub-agents")
     p.add_argument("--backend", metavar="B", help="openai (any /v1/chat/completions), responses, anthropic, gemini or "
                                                   "baseline; default: openai with --base-url, else baseline")
     p.add_argument("--base-url", metavar="U", help="with or without /v1; default: the vendor's, for openai none")
@@ -54,12 +56,14 @@ def parser() -> argparse.ArgumentParser:
                                                 "asks_always, always_calls, first_step_only, oracle; chain has its "
                                                 "own: one_call_then_guess (default), planner, direct, looker, "
                                                 "never_calls, null_always, random_walker, prose_only, "
-                                                "obeys_injection, never_stops, copier, eager")
+                                                "obeys_injection, never_stops, copier, eager; team: muster (default), "
+                                                "uebervergabe, falsche_modalitaet, koeder, veraltet, allein, neugierig")
     p.add_argument("--mode", choices=("prompt", "native"), help="tools in the text, or as tools=; default: "
-                                                             "prompt, chain: native")
+                                                             "prompt; chain, db_routing, team: native")
     p.add_argument("--models", type=Path, metavar="FILE", help="several, one after another: a name a line, or a JSON "
                                                                "object with model and other flags (base_url …)")
-    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl)")
+    p.add_argument("--tasks", "--cases", type=Path, metavar="FILE", help="default: the suite's own (tasks.jsonl); "
+                                                                             "team: a folder with tests.json")
     p.add_argument("--tools", type=Path, metavar="FILE", help="default: the suite's own (tools.json)")
     p.add_argument("--set", dest="which", metavar="S",
                    help="core (default), extended, robust, abstain or all; bench: original (default), paraphrase, "
@@ -70,7 +74,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--out", type=Path, metavar="FILE", help="default: results/<model>[.<set>][.native][.<tag>].json, "
                                                           "with --tasks FILE its name without ending as the set; "
                                                           "with --arm results/arms/<model>….<arm>[.<tag>].json; "
-                                                          "suite bench: results/bench/…")
+                                                          "another suite: results/<suite>/…")
     p.add_argument("--tag", metavar="T", help="a mark in the default file name")
     p.add_argument("--concurrency", type=_whole(1), default=8, metavar="N", help="requests in flight; default: 8")
     p.add_argument("--rpm", type=_limit, metavar="N", help="requests a minute, evenly spaced; default: no limit")
@@ -79,7 +83,8 @@ def parser() -> argparse.ArgumentParser:
                    help="how long a request may be put off by rate limits; default: 3600")
     p.add_argument("--timeout", type=_above_zero, default=60.0, metavar="S", help="seconds an attempt; default: 60")
     p.add_argument("--retries", type=_whole(0), default=4, metavar="N", help="after failures that pass; default: 4")
-    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512, chain: 1024")
+    p.add_argument("--max-tokens", type=_whole(1), metavar="N", help="default: 160, bench: 512, chain: 1024, "
+                                                                           "team: 4096")
     p.add_argument("--max-result-chars", type=_whole(1), metavar="N",
                    help="chain: how much of a tool's result the model sees, for small contexts; default: 24000")
     p.add_argument("--bird", type=Path, metavar="DIR", help="db_routing: a folder in BIRD's layout, not the panel")
@@ -243,7 +248,7 @@ def pool_of(args: argparse.Namespace, environ: Mapping[str, str]) -> Pool | None
     """The models of a team: of --model-json, else of the environment. Raise UsageError for a text that is no pool."""
     text = args.model_json
     if text is None and args.suite == "team":
-        text = environ.get("TEAM_MODEL_JSON")
+        text = environ.get("TEAM_MODEL_JSON") or None
     if text is None:
         return None
     if args.suite != "team":

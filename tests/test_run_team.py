@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -18,7 +19,8 @@ from typing import Any
 import pytest
 
 import run_eval
-from tests.needs import need
+from infranode_eval.team.__main__ import main as team_command
+from tests.needs import need, need_program
 from tests.stub_endpoint import React, Request, StubEndpoint, completion
 from tests.team.plays import Until, background, call, calls, create, read, run, write
 from tests.team.stub_team import KEYS, MODELS, Team, body, pool, role_of, worker, write_two
@@ -518,6 +520,44 @@ def test_a_role_that_is_null_is_not_offered() -> None:
 def test_scenarios_that_are_none_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_eval.main(flags("http://127.0.0.1:9", "--task", "probe_klein,gibtsnicht")) == 2
     assert "gibtsnicht" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("folder", ("neu", "mit Leerzeichen/tief"))
+def test_the_starter_is_fit_and_runs_at_once(folder: str, capsys: pytest.CaptureFixture[str]) -> None:
+    need_program("bwrap", shutil.which("bwrap"))
+    assert run_eval.main(["--suite", "team", "--init", folder]) == 0
+    shown = capsys.readouterr().out.splitlines()[-1]
+    guide = Path(folder, "LIESMICH.md").read_text("utf-8")
+    check, play = shown.removeprefix("next: ").split(", then ")
+    assert "@" not in guide and check in guide and play in guide
+    assert team_command(shlex.split(check)[3:]) == 0
+    assert capsys.readouterr().out.startswith("fundbuero: 0 errors, 1 warning (")
+    assert run_eval.main([*shlex.split(play)[2:], "--out", "o.json"]) == 0
+    assert json.loads(Path("o.json").read_text("utf-8"))["metrics"]["sms"] == 1.0
+
+
+def test_the_starter_says_why_an_answer_fails(capsys: pytest.CaptureFixture[str]) -> None:
+    need_program("bwrap", shutil.which("bwrap"))
+    assert run_eval.main(["--suite", "team", "--init", "neu"]) == 0
+    answer = Path("neu/fundbuero/golden/r2/ausgabe/r2.json")
+    answer.write_text(answer.read_text("utf-8").replace("3}", "4}"), "utf-8")
+    assert team_command(["check", "-d", "neu"]) == 2
+    assert "fundbuero/golden/r2: r2: found exit 1, falsch: offen, expected the check" in capsys.readouterr().out
+
+
+def test_scenarios_may_be_named_with_spaces_and_an_empty_pool_is_none(monkeypatch: pytest.MonkeyPatch,
+                                                                       tmp_path: Path) -> None:
+    monkeypatch.setenv("TEAM_MODEL_JSON", "")
+    out = tmp_path / "o.json"
+    assert run_eval.main(["--suite", "team", "--out", str(out), "--sandbox", "none",
+                          "--task", " recht_satzung , "]) == 0
+    assert json.loads(out.read_text("utf-8"))["settings"]["scenarios"] == ["recht_satzung"]
+
+
+def test_without_a_wall_a_note_says_what_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_eval.main(["--suite", "team", "--out", str(tmp_path / "o.json"), "--sandbox", "none",
+                          "--task", "recht_satzung"]) == 0
+    assert "note: sandbox none: checks run without a wall" in capsys.readouterr().err
 
 
 def test_it_plays_with_native_tools_alone(capsys: pytest.CaptureFixture[str]) -> None:

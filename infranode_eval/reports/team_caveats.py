@@ -25,7 +25,8 @@ def _off(run: Run) -> Iterator[str]:
     if sandbox != "bwrap":
         yield f"sandbox {sandbox}: round checks ran without a wall, and no agent had Bash; install bubblewrap"
     if workflow == "off":
-        yield "no agent had Workflow, since no script engine was installed: pip install 'infranode-tool-eval[team]'"
+        yield ("no agent had Workflow, since no script engine was installed: uv run --extra team …, or "
+               "pip install quickjs-ng")
 
 
 def _cut(plays: list[Managed]) -> Iterator[str]:

@@ -38,7 +38,7 @@ from infranode_eval.team.script_player import PROGRAMS
 from infranode_eval.team.slots import Slots
 from infranode_eval.team.tasks import SETS, TeamTask, read_team_tasks
 from infranode_eval.team.tools import toolset
-from infranode_eval.team.workflow import engine
+from infranode_eval.team.workflow import NO_ENGINE, engine
 from lm_eval_task.errors import DataError, UsageError
 from lm_eval_task.tools import Toolset
 
@@ -58,7 +58,7 @@ PLAYS_AT_ONCE = 16
 TRANSCRIPTS_BESIDE = TAKES_BLANK = True
 SECOND_PASS = TOOLS_OF_TASKS = False
 OWN_FLAGS = ("pool", "sandbox", "task")
-NO_ENGINE = "the tool Workflow is off, and rounds that need it fail: pip install 'infranode-tool-eval[team]'"
+NO_WALL = "sandbox none: checks run without a wall, agents have no Bash, and rounds that need it fail"
 failure = failure_of
 __all__ = ["MAX_TOKENS", "PROGRAMS", "SETS", "answers_of", "failure"]
 
@@ -100,11 +100,11 @@ def load(path: str | Path | None, tools: Toolset, which: str) -> tuple[TeamTask,
 def scene(path: str | Path | None, tools: Toolset, own: Mapping[str, Any] = NOTHING) -> Scene:
     """own: `pool`, `sandbox` ("bwrap", "none") and `task`, ids with commas. Raise UsageError where no sandbox works."""
     pool, sandbox = _pool(own), _sandbox(own.get("sandbox") or "bwrap")
-    chosen = tuple(filter(None, (own.get("task") or "").split(",")))
+    chosen = tuple(filter(None, map(str.strip, (own.get("task") or "").split(","))))
     read_team_tasks(path, chosen)
     settings = {"pool": pool.to_json(), "sandbox": sandbox.kind, "workflow": engine() or "off",
                 "limits": Limits().to_json()}
-    missing = () if engine() else (NO_ENGINE,)
+    missing = (() if sandbox.kind == "bwrap" else (NO_WALL,)) + (() if engine() else (NO_ENGINE,))
     return Scene(_messages, several=True, notes=(*pool.notes, *missing),
                  settings=settings | ({"scenarios": list(chosen)} if chosen else {}))
 

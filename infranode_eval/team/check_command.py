@@ -22,6 +22,7 @@ from infranode_eval.team.golden_run import golden_run, runs_until
 from infranode_eval.team.lint import lint_faults, overlap_faults
 from infranode_eval.team.sandbox import Sandbox, open_sandbox
 from infranode_eval.team.scenario import MANIFEST, collection_ids, read_declared, shipped_folder
+from infranode_eval.team.workflow import NO_ENGINE, engine
 from infranode_eval.terminal import Parser, complain, show
 from lm_eval_task.errors import BenchError, DataError, ProviderError, UsageError
 
@@ -36,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         chosen = parser.parse_args(arguments)
         sandbox = open_sandbox(chosen.sandbox)
+        if engine() is None:
+            complain(PROG, f"note: {NO_ENGINE}")
         found = [_checked(folder, sandbox) for folder in folders(chosen.tasks)]
     except BenchError as error:
         complain(PROG, str(error))
@@ -54,11 +57,16 @@ def folders(given: Path | None) -> list[Path]:
 def _checked(folder: Path, sandbox: Sandbox) -> Findings:
     started = time.monotonic()
     found = all_findings(folder, sandbox)
-    state = f"{len(found.errors)} errors, {len(found.warnings)} warnings" if found.errors or found.warnings else "ok"
+    counts = f"{_count(found.errors, 'error')}, {_count(found.warnings, 'warning')}"
+    state = counts if found.errors or found.warnings else "ok"
     show(f"{folder.resolve().name}: {state} ({time.monotonic() - started:.1f} s)\n")
     for finding in (*found.errors, *found.warnings):
         show(f"  {finding}\n")
     return found
+
+
+def _count(found: Sequence[Finding], name: str) -> str:
+    return f"{len(found)} {name}{'' if len(found) == 1 else 's'}"
 
 
 def all_findings(folder: Path, sandbox: Sandbox) -> Findings:
@@ -79,8 +87,6 @@ def all_findings(folder: Path, sandbox: Sandbox) -> Findings:
     found = check_scenario(folder, sandbox=sandbox, runs_of=runs_until(course.told["events"], scenario))
     return Findings.of([*found.errors, *found.warnings, *lint_faults(scenario, course),
                         *overlap_faults(scenario, course, sandbox)])
-
-
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from infranode_eval.team.workflow_process import Crashed, Process, Turn, extensi
 from infranode_eval.team.workspace import ToolError
 
 UNAVAILABLE = "Workflow ist hier nicht verfügbar"
+NO_ENGINE = "the tool Workflow is off, and rounds that need it fail: uv run --extra team …, or pip install quickjs-ng"
 CANCELLED = "abgebrochen"
 IDLE = "Das Skript wartet auf nichts: kein Auftrag läuft, und sein await kann nicht enden"
 SCRIPT_CHARS = 200_000
