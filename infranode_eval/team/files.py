@@ -13,20 +13,15 @@ from typing import Any, BinaryIO
 
 from infranode_eval.team.agent import Agent, Attachment, Result
 from infranode_eval.team.arguments import flag, given, only, text, whole
-from infranode_eval.team.kinds import NAMES, TEXT, Kind, kind_of
+from infranode_eval.team.kinds import TEXT, Kind, kind_of
 from infranode_eval.team.pattern import Pattern, is_magic
 from infranode_eval.team.staging import create
+from infranode_eval.team.wording import say
 from infranode_eval.team.workspace import ROOT, Scope, ToolError, Workspace, locate, open_regular, reachable, readable
 
 NOTICE_BYTES, REFUSAL_BYTES = 32 * 1024, 256 * 1024     # of a text that is read at once
 MAX_BYTES = 20_000_000              # of a file that is read or written: what the sandbox lets a program write, too
 MAX_PATHS = 200                     # that Glob shows
-
-# Placeholders are part of the prompt's hash.
-PLACEHOLDER = ("[Nicht wahrnehmbar: {path} ist {kind} ({mime}, {size} Bytes). "
-               "Passender model_key für einen Unteragenten: {keys}]")
-NO_KEYS = "keiner der angebotenen"
-ATTACHED = "[{path} ist {kind} ({mime}, {size} Bytes) und folgt als Anhang]"
 
 
 def read(agent: Agent, workspace: Workspace, arguments: Mapping[str, Any]) -> Result:
@@ -46,17 +41,17 @@ def read(agent: Agent, workspace: Workspace, arguments: Mapping[str, Any]) -> Re
     elif kind.modality is None:
         raise ToolError(f"{shown} ist weder Text noch Bild, Ton oder Film ({len(data)} Bytes)")
     elif agent.modalities.get(kind.modality, 0) > 0:
-        body = ATTACHED.format(**_named(shown, kind, data))
+        body = say("attached", **_named(shown, kind, data))
         attachment = Attachment(shown, kind.mime, kind.modality, data)
     else:
-        keys = ", ".join(agent.keys_for.get(kind.modality, ())) or NO_KEYS
-        body = PLACEHOLDER.format(keys=keys, **_named(shown, kind, data))
+        keys = ", ".join(agent.keys_for.get(kind.modality, ())) or say("no_keys")
+        body = say("placeholder", keys=keys, **_named(shown, kind, data))
     agent.known[shown] = _hash(data)
     return Result(body, touched=shown, attachment=attachment)
 
 
 def _named(shown: str, kind: Kind, data: bytes) -> dict[str, object]:
-    return {"path": shown, "kind": NAMES[str(kind.modality)], "mime": kind.mime, "size": len(data)}
+    return {"path": shown, "kind": say(f"file_{kind.modality}"), "mime": kind.mime, "size": len(data)}
 
 
 def _content(file: BinaryIO, path: str) -> bytes:

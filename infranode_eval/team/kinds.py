@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NAMES = {"image": "ein Bild", "audio": "eine Tonaufnahme", "video": "ein Film"}      # modality → what an agent reads
 _M4A = (b"M4A ", b"M4B ", b"F4A ")
 _STILLS = (b"avif", b"avis", b"heic", b"heix", b"heim", b"heis", b"mif1", b"msf1", b"crx ")
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from infranode_eval.team.files import ATTACHED, NO_KEYS, PLACEHOLDER
 from infranode_eval.team.limits import Limits
 from infranode_eval.team.scenario import FileChange, Scenario, fill
 from infranode_eval.team.staff import Hire
 from infranode_eval.team.wording import listed, say, texts
 from infranode_eval.team.workspace import ROOT, Scope, Workspace, reachable
 from lm_eval_task.records import fingerprint
-
-_NAMES = {"text": "Text", "image": "Bild", "audio": "Ton", "video": "Film"}
 
 
 def system_message() -> dict[str, Any]:
@@ -26,7 +23,8 @@ def environment(scenario: Scenario, workspace: Workspace, pool: Mapping[str, Hir
     def switched(on: bool) -> str:
         return say("available" if on else "unavailable")
 
-    hires = [f"{key} ({listed(_NAMES[name] for name in ('text', *hire.modalities))})" for key, hire in pool.items()]
+    hires = [f"{key} ({listed(say(f'kind_{kind}') for kind in ('text', *hire.modalities))})"
+             for key, hire in pool.items()]
     files = sorted(f"{ROOT}/{relative}" for relative, _ in reachable(workspace, Scope(scenario.delegable)))
     return say("environment", accessible=_paths(scenario.accessible), delegable=_paths(scenario.delegable),
                files="\n".join(files) or say("none"), pool=listed(hires), turns=limits.turns,
@@ -56,5 +54,10 @@ def question_of(scenario: Scenario, number: int, passed: bool | None, changes: S
 
 
 def opening_fingerprint() -> str:
-    """sha256 over all that agents are told besides questions, results of files, and each other's words."""
-    return fingerprint([dict(texts()), PLACEHOLDER, NO_KEYS, ATTACHED])
+    """sha256 over the words of the host in the data files: openings, reminders, placeholders, what the manager's own
+    tools say.
+
+    Not over what the six basic tools and scripts answer (errors and notes, in the code of each), questions, and what
+    agents say to each other (specification: team, section 4).
+    """
+    return fingerprint(dict(texts()))

@@ -13,17 +13,14 @@ from typing import Any
 from infranode_eval.providers.baselines import written
 from infranode_eval.providers.media import media_in
 from infranode_eval.providers.protocol import Answer, Messages, Sampling, Tools
-from infranode_eval.team.files import ATTACHED, PLACEHOLDER
 from infranode_eval.team.golden import facts
 from infranode_eval.team.tasks import TeamTask
+from infranode_eval.team.wording import texts
 from lm_eval_task.records import Call
 
 UNSEEN = "nicht wahrnehmbar"
 _PATH = re.compile(r"/arbeit/[\w./+@%~-]*[\w/+@%~-]")
 _NUMBER = re.compile(r"^\d+\t", re.MULTILINE)
-_ATTACHED = ATTACHED.partition("{")[0]
-_PLACEHOLDER = PLACEHOLDER.partition("{")[0]
-_FOLLOWS = ATTACHED.rpartition(")")[2]
 
 
 class Worker:
@@ -52,11 +49,13 @@ class Worker:
     def _known(self, messages: Messages) -> Iterator[str]:
         """Each text of the session once, in the order of reading; a text that changed stands there twice."""
         seen = {media["path"]: media["sha256"] for message in messages for media in media_in(message)}
+        attached, placeholder = texts()["attached"], texts()["placeholder"]
+        begins, ends = attached.partition("{")[0], attached.rpartition(")")[2]
         told: set[str] = set()
         for path, text in _read(messages):
-            if text.startswith(_ATTACHED) and text.endswith(_FOLLOWS):
+            if text.startswith(begins) and text.endswith(ends):
                 text = self._facts.get(seen.get(path, ""), UNSEEN)
-            elif text.startswith(_PLACEHOLDER):
+            elif text.startswith(placeholder.partition("{")[0]):
                 text = UNSEEN
             else:
                 text = _NUMBER.sub("", text)
