@@ -16,7 +16,7 @@ from infranode_eval.reports.archive import Row
 from infranode_eval.reports.replies import Text, visible
 from infranode_eval.reports.team_rows import Managed
 from infranode_eval.team.agent import MAIN
-from infranode_eval.team.course import Course
+from infranode_eval.team.course import REPLYING, Course
 from infranode_eval.team.log import stretches
 from infranode_eval.team.metrics import Usage
 from lm_eval_task.errors import DataError
@@ -24,7 +24,6 @@ from lm_eval_task.shapes import parts_of
 
 LONGEST = 30_000        # characters of one text that the page holds
 SHORT = 240             # up to here a text stands in its message
-_REPLYING = ("assistant", "model")
 
 
 class Texts:
@@ -129,7 +128,7 @@ def _rounds(course: Course, texts: Texts) -> Iterator[dict[str, Any]]:
 def _messages(messages: Iterable[Mapping[str, Any]], texts: Texts) -> Iterator[dict[str, Any]]:
     for message in messages:
         role = message.get("role")
-        if role in _REPLYING:
+        if role in REPLYING:
             parts = parts_of(message)
             yield {"role": MAIN, "text": texts.of(parts.text) if parts.text else "",
                    "thoughts": texts.of("\n".join(parts.thoughts)) if any(parts.thoughts) else "",

@@ -10,7 +10,7 @@ from infranode_eval.providers.protocol import Answer
 from infranode_eval.team.manager import Replied
 from lm_eval_task.errors import DataError
 
-_REPLYING = ("assistant", "model")
+REPLYING = ("assistant", "model")        # the role of a reply: of most APIs, of gemini
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Course:
 
     def to_json(self) -> dict[str, Any]:
         """A reply stands in the messages as it went back, and here once more only where it came otherwise."""
-        said = iter([message for message in self.messages if message.get("role") in _REPLYING])
+        said = iter([message for message in self.messages if message.get("role") in REPLYING])
         return {"messages": list(self.messages),
                 "team": {**self.told, "replies": [_reply_json(one, next(said, None)) for one in self.replies]}}
 
@@ -45,7 +45,7 @@ class Course:
         try:
             told = dict(value["team"])
             replies = told.pop("replies")
-            said = [message for message in value["messages"] if message.get("role") in _REPLYING]
+            said = [message for message in value["messages"] if message.get("role") in REPLYING]
             read = tuple(_replied(reply, message) for reply, message in zip(replies, said, strict=True))
             return cls(tuple(value["messages"]), read, told)
         except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from infranode_eval.team.course import Course
+from infranode_eval.team.course import REPLYING, Course
 from lm_eval_task.shapes import parts_of
 
 
@@ -73,7 +73,7 @@ def calls_in(messages: Sequence[Mapping[str, Any]]) -> Iterator[Called]:
     """The native calls of a stretch of a conversation that have a result in it."""
     results = {message["tool_call_id"]: message["content"] for message in messages if message["role"] == "tool"}
     for message in messages:
-        for entry in parts_of(message).entries if message["role"] in ("assistant", "model") else ():
+        for entry in parts_of(message).entries if message["role"] in REPLYING else ():
             if entry.name is not None and entry.id in results:
                 text = results[entry.id]
                 yield Called(entry.name, _object(entry.arguments), not text.startswith(("Fehler: ", "verboten: ")))
