@@ -19,6 +19,7 @@ from typing import Any, Protocol
 from infranode_eval.shipped import DATA
 from infranode_eval.team.workflow_process import Crashed, Process, Turn, extension_path, opened
 from infranode_eval.team.workspace import ToolError
+from lm_eval_task.decode import decode_all
 
 UNAVAILABLE = "Workflow ist hier nicht verfügbar"
 NO_ENGINE = "the tool Workflow is off, and rounds that need it fail: uv run --extra team …, or pip install quickjs-ng"
@@ -193,10 +194,11 @@ class _Host:
         self._done.put((number, text, failed))
 
     def _created(self, item: Mapping[str, Any]) -> tuple[int, bool, str]:
-        try:
-            return item["id"], False, self._desk.define(json.loads(_SURROGATE.sub("\ufffd", item["spec"])))
-        except RecursionError:
+        spec = decode_all(_SURROGATE.sub("\ufffd", item["spec"]))
+        if spec is None:    # JSON.stringify wrote it, so it is too deep; for json.loads that depends on the Python
             return item["id"], True, "defineAgent: die Angaben sind zu tief verschachtelt"
+        try:
+            return item["id"], False, self._desk.define(spec.value)
         except ToolError as error:
             return item["id"], True, str(error)
 

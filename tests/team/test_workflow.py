@@ -267,8 +267,9 @@ ERRORS = [
     ("await pipeline(1)", "Das Skript warf einen Fehler (Zeile 1): Error: pipeline: verlangt ist ein Array", "number"),
     ("await pipeline([1], 2)", "Das Skript warf einen Fehler (Zeile 1): Error: pipeline: Stufe 1", "no stage"),
     ("await defineAgent('a')", "Das Skript warf einen Fehler (Zeile 1): Error: defineAgent: verlangt", "no fields"),
-    ("let a = {}; for (let i = 0; i < 1500; i++) a = {a}; await defineAgent(a)",
-     "Das Skript warf einen Fehler: Error: defineAgent: die Angaben sind zu tief", "deep fields"),
+    *((f"let a = {{}}; for (let i = 0; i < {deep}; i++) a = {{a}}; await defineAgent(a)",
+       "Das Skript warf einen Fehler: Error: defineAgent: die Angaben sind zu tief", f"fields {deep} deep")
+      for deep in (200, 1500)),
 ]
 
 
