@@ -545,6 +545,18 @@ def test_the_starter_says_why_an_answer_fails(capsys: pytest.CaptureFixture[str]
     assert "fundbuero/golden/r2: r2: found exit 1, falsch: offen, expected the check" in capsys.readouterr().out
 
 
+def test_a_move_of_the_golden_run_that_fails_is_told_with_its_error(capsys: pytest.CaptureFixture[str]) -> None:
+    need_program("bwrap", shutil.which("bwrap"))
+    assert run_eval.main(["--suite", "team", "--init", "neu"]) == 0
+    moves = Path("neu/fundbuero/golden/play.json")
+    moves.write_text(moves.read_text("utf-8").replace('"tools": ["Read"]', '"tools": ["Reed"]'), "utf-8")
+    capsys.readouterr()
+    assert team_command(["check", "-d", "neu", "--strict"]) == 1
+    shown = capsys.readouterr().out
+    assert "fundbuero/rounds.json: r1: the golden run calls CreateSubagent in vain: Fehler: " in shown
+    assert "Reed" in shown
+
+
 def test_scenarios_may_be_named_with_spaces_and_an_empty_pool_is_none(monkeypatch: pytest.MonkeyPatch,
                                                                        tmp_path: Path) -> None:
     monkeypatch.setenv("TEAM_MODEL_JSON", "")

@@ -16,7 +16,7 @@ from infranode_eval.team.golden import facts, wrongs
 from infranode_eval.team.golden_run import runs_until
 from infranode_eval.team.kinds import kind_of
 from infranode_eval.team.layout import tree
-from infranode_eval.team.log import Log
+from infranode_eval.team.log import Called, Log
 from infranode_eval.team.sandbox import Sandbox
 from infranode_eval.team.scenario import Round, Scenario, shipped_folder
 from infranode_eval.team.shape import covers
@@ -24,6 +24,7 @@ from infranode_eval.team.slots import Slots
 from infranode_eval.team.tools import MAIN_TOOLS
 from infranode_eval.team.workspace import ROOT
 
+_SAID = 160             # characters of an error in a message
 FOLDERS, DECOYS, RUNS, WRONG = 8, 2, 3, 2       # at least so many
 CONSTRAINTS = tuple(f"C{number}" for number in range(1, 11))
 Proof = Callable[["Case", Round, "str | None"], "str | None"]
@@ -42,6 +43,11 @@ class Case:
         return {path.removeprefix(f"{ROOT}/") for call in self.log.all_calls if call.name == "Read" and call.ok
                 and isinstance(path := call.arguments.get("file_path"), str)}
 
+    def in_vain(self) -> Iterator[tuple[str, Called]]:
+        """Calls that ended with an error or a refusal, each with its round."""
+        rounds = [*self.log.calls.items(), *((run.round, run.calls) for run in self.log.runs)]
+        return ((name, call) for name, calls in rounds for call in calls if not call.ok)
+
 
 def lint_faults(scenario: Scenario, course: Course) -> Iterator[Finding]:
     """What is claimed and not proved, and what no round claims: an error in a shipped scenario, else a warning."""
@@ -52,6 +58,8 @@ def lint_faults(scenario: Scenario, course: Course) -> Iterator[Finding]:
         row["exit"], row["stdout"], row["timed_out"], row.get("matched"))]
     for round_id in failed:
         yield Finding(severity, file, round_id, "the golden run does not pass it")
+    for round_id, call in case.in_vain():
+        yield Finding(severity, file, round_id, f"the golden run calls {call.name} in vain: {_line(call.said)}")
     claimed: set[str] = set()
     for place, round_ in enumerate(scenario.rounds):
         for claim in round_.covers:
@@ -66,6 +74,10 @@ def lint_faults(scenario: Scenario, course: Course) -> Iterator[Finding]:
         yield Finding(severity, file, "covers", f"no round covers {', '.join(unclaimed)}; {unclaimed[0]} means: "
                                                 f"{MEANING[unclaimed[0]]}")
     yield from _both_modalities(case, severity, file)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:_SAID]
 
 
 def overlap_faults(scenario: Scenario, course: Course, sandbox: Sandbox) -> Iterator[Finding]:

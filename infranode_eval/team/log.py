@@ -13,11 +13,12 @@ from lm_eval_task.shapes import parts_of
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """A call that returned. ok: without error or refusal."""
+    """A call that returned. ok: without error or refusal; said: which, where it was not."""
 
     name: str
     arguments: Mapping[str, Any]
     ok: bool
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,8 @@ def calls_in(messages: Sequence[Mapping[str, Any]]) -> Iterator[Called]:
         for entry in parts_of(message).entries if message["role"] in REPLYING else ():
             if entry.name is not None and entry.id in results:
                 text = results[entry.id]
-                yield Called(entry.name, _object(entry.arguments), not text.startswith(("Fehler: ", "verboten: ")))
+                ok = not text.startswith(("Fehler: ", "verboten: "))
+                yield Called(entry.name, _object(entry.arguments), ok, "" if ok else text)
 
 
 def _object(arguments: Any) -> Mapping[str, Any]:

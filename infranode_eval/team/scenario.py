@@ -185,6 +185,10 @@ def collection_ids(folder: str | Path) -> tuple[str, ...]:
     Raise DataError for a file that is no such list.
     """
     path = Path(folder) / COLLECTION
+    if not path.exists():
+        alone = "; this is one scenario: name the folder around it" if (path.parent / MANIFEST).is_file() else ""
+        raise DataError(f"is missing, expected a folder of scenarios with a {COLLECTION} that lists them{alone}",
+                        str(path))
     value = read_json(path, str(path))
     if not isinstance(value, dict):
         raise fault(str(path), "", value, 'an object with "scenarios"').failure()

@@ -116,6 +116,13 @@ def test_a_broken_collection_is_refused(tmp_path: Path, value: object, message: 
     assert str(caught.value).endswith(message)
 
 
+def test_a_folder_that_is_no_collection_is_refused_and_a_scenario_alone_is_recognised(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="tests.json: is missing, expected a folder of scenarios with .* lists them$"):
+        read_collection(tmp_path / "fehlt")
+    with pytest.raises(DataError, match="this is one scenario: name the folder around it$"):
+        read_collection(write_probe(tmp_path))
+
+
 def test_golden_answers_are_found_by_round(tmp_path: Path) -> None:
     folder = write_probe(tmp_path)
     assert list(golden_files(folder, "r1")) == ["ausgabe/r1.json"] and golden_files(folder, "r9") == {}
