@@ -70,6 +70,6 @@ def test_it_names_every_tool_and_every_manager(guide: str) -> None:
 
 def test_the_limits_are_those_of_a_run() -> None:
     limits = Limits()
-    for text in (f"{limits.turns} messages a round", f"{limits.context:,} tokens", f"{limits.worker_turns} messages a run",
-                 f"{limits.runs} runs", f"{limits.subagents} sub-agents"):
+    for text in (f"{limits.turns} messages a round", f"{limits.context:,} tokens", f"{limits.runs} runs",
+                 f"{limits.worker_turns} messages a run", f"{limits.subagents} sub-agents"):
         assert text in GUIDES["team.md"], text

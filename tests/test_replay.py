@@ -37,8 +37,8 @@ def suite(begin: str = "Los", reads: list[str] | None = None, second: bool = Fal
             told.append({"role": "user", "content": f"nach {answers[-1].message['content']}"})
         return Transcript(tuple(told), tuple(answers))
 
-    return SimpleNamespace(REPLAYS=IN_ORDER, PLAYS_AT_ONCE=MANY, SECOND_PASS=second, TAKES_BLANK=blank, play=play, failure=failure_of,
-                           score=lambda task, transcript, setup: Score("ok", call_match=True))
+    return SimpleNamespace(REPLAYS=IN_ORDER, PLAYS_AT_ONCE=MANY, SECOND_PASS=second, TAKES_BLANK=blank, play=play,
+                           failure=failure_of, score=lambda task, transcript, setup: Score("ok", call_match=True))
 
 
 def tasks(count: int = 1) -> list[Task]:

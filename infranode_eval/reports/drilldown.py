@@ -118,7 +118,8 @@ def unknown_task(task_id: str, ids: Iterable[str]) -> DataError:
     found = [i for i in ids if i.startswith(task_id)] or [i for i in ids if task_id in i] \
         or [i for i in ids if i.startswith(task_id.partition("-")[0])]
     more = f" and {len(found) - _SUGGESTED} more" if len(found) > _SUGGESTED else ""
-    hint = f"; did you mean {', '.join(found[:_SUGGESTED])}{more}?" if found else "; ids stand in tasks.jsonl"
+    hint = f"; did you mean {', '.join(found[:_SUGGESTED])}{more}?" if found else \
+        "; report.py without --task shows the ids that there are"
     return DataError(f"no run holds a task {task_id!r}{hint}")
 
 

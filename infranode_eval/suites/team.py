@@ -66,6 +66,8 @@ __all__ = ["MAX_TOKENS", "PROGRAMS", "SETS", "answers_of", "failure"]
 def staffed(main: Provider, own: Mapping[str, Any], options: ProviderOptions) -> Provider:
     """The manager's provider with those of its pool beside it. Raise UsageError for a pool that cannot be opened."""
     pool = _pool(own)
+    if options.tool_choice == "required":
+        raise UsageError("suite team: --tool-choice required lets no round end: an answer without a call ends it")
     if pool.main is not None:
         check_perceives(pool.main, main)
         main.rpm = pool.main.rpm        # type: ignore[attr-defined]

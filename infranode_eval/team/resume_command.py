@@ -31,6 +31,9 @@ def main(arguments: Sequence[str]) -> int:
         chosen, rest = parser.parse_known_args(arguments)
         if chosen.old is not None:
             copy_run(chosen.old, chosen.out)
+        elif not chosen.out.exists() and not journal_path(chosen.out).exists():
+            raise UsageError(f"there is no run at {chosen.out} to go on with: neither a result nor "
+                             f"{journal_path(chosen.out).name}; `run --out {chosen.out}` begins one")
     except BenchError as error:
         complain(PROG, str(error))
         return error.exit_code

@@ -102,7 +102,7 @@ def test_json(cases):
     ("resource_key-k", "did you mean resource_key-kiel-charging, resource_key-koeln-charging?", "begins alike"),
     ("kiel", "did you mean resource_key-kiel-charging?", "holds it"),
     ("resource_key-berlin", "did you mean resource_key-kiel-charging, resource_key-koeln-charging?", "same category"),
-    ("nonsense", "ids stand in tasks.jsonl", "nothing like it"),
+    ("nonsense", "report.py without --task shows the ids that there are", "nothing like it"),
 ])
 def test_an_unknown_id_suggests_others(asked, hint, why):
     error = unknown_task(asked, ["resource_key-koeln-charging", "resource_key-kiel-charging", "pois-ulm"])

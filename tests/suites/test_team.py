@@ -134,3 +134,9 @@ def test_a_play_takes_its_limits_from_the_settings(tmp_path: Path) -> None:
         key: Worker(key) for key in ("llm", "vlm", "omni")})
     course = team.play(task_of(tiny(tmp_path)), provider, made).course
     assert course.told["rounds"][0]["reason"] == "turn_limit"
+
+
+def test_a_manager_that_must_always_call_would_end_no_round() -> None:
+    options = ProviderOptions("m", toolset(), tool_choice="required")
+    with pytest.raises(UsageError, match="--tool-choice required lets no round end"):
+        team.staffed(ScriptedProvider([]), {}, options)

@@ -34,7 +34,7 @@ from infranode_eval.team.scenario import Scenario, read_scenario, shipped_folder
 from infranode_eval.team.scoring import TeamScore, score_play
 from infranode_eval.team.slots import Slots
 from lm_eval_task.errors import BenchError, DataError, ProviderError, UsageError
-from tests.needs import need_program
+from tests.needs import need, need_program
 from tests.team.both_users import for_both_users
 from tests.team.plays import Voice, call, calls, stage_for, task_of
 from tests.team.probe import write, write_json, write_probe
@@ -279,6 +279,7 @@ def test_a_narrow_umask_closes_nothing_to_the_sandbox(place: Path, box: Sandbox)
 
 def test_a_script_that_does_not_find_what_it_parses_is_told(place: Path, box: Sandbox) -> None:
     """The shipped manager is written for the shipped files."""
+    need("quickjs")
     folder = place / "recht_satzung"
     shutil.copytree(shipped_folder() / "recht_satzung", folder)
     (folder / "workspace/aufgaben/vorgang.txt").write_text("leer\n", "utf-8")

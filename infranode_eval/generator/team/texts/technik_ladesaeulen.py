@@ -183,8 +183,8 @@ Schreiben Sie ${workspace}/ausgabe/r4.json mit diesen Schlüsseln:
     "r5": """\
 Hinzugekommen sind eine Firmwaretabelle und ein neuer Stand des Registers; beachten Sie \
 ${workspace}/aufgaben/hinweis.txt. Welche Firmware hat LS-117 jetzt, welche ist nach Typ und Nennleistung vorgesehen, \
-und wann ist nach dem neuen Register die nächste Prüfung fällig? Nennen Sie für das Übergabeschreiben außerdem den neuen und den bisherigen \
-Wartungsbetrieb; bisherig ist der, den das Register bei der ersten Aufgabe führte.
+und wann ist nach dem neuen Register die nächste Prüfung fällig? Nennen Sie für das Übergabeschreiben außerdem den \
+neuen und den bisherigen Wartungsbetrieb; bisherig ist der, den das Register bei der ersten Aufgabe führte.
 
 Schreiben Sie ${workspace}/ausgabe/r5.json mit diesen Schlüsseln:
 - "firmware_ist": Text wie im neuen Register
