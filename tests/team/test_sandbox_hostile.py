@@ -122,7 +122,7 @@ HOSTILE = [
     ("the net", "exec 3<>/dev/tcp/1.1.1.1/80 && echo GEHEIM", "unreachable"),
     ("a name", python("import socket\ntry: socket.getaddrinfo('example.org', 80); print('GEHEIM')\nexcept OSError: "
                       "print('kein Netz')"), "kein Netz"),
-    ("an abstract socket of the host", tried("socket.socket(socket.AF_UNIX).connect('\\0infranode-test-abstract')"),
+    ("an abstract socket of the host", tried("socket.socket(socket.AF_UNIX).connect('\\0infranode-test-{port}')"),
      "refused"),
     ("a raw socket", tried("socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).sendto(b'x', ('127.0.0.1', 0))"),
      "not permitted"),
@@ -142,9 +142,10 @@ def test_no_escape(box: Sandbox, command: str, expected: str) -> None:
     try:
         with a_place() as place, socket.create_server(("127.0.0.1", 0)) as listener, \
                 socket.socket(socket.AF_UNIX) as hidden:
-            hidden.bind("\0infranode-test-abstract")
+            port = str(listener.getsockname()[1])
+            hidden.bind(f"\0infranode-test-{port}")      # another run of these tests has another one
             hidden.listen()
-            text = command.replace("{real}", str(place.real)).replace("{port}", str(listener.getsockname()[1]))
+            text = command.replace("{real}", str(place.real)).replace("{port}", port)
             began = time.monotonic()
             mount = Mount(place.real / "akten", "/arbeit/akten", True)
             ended = box.run(text, [mount], LIMIT_S, slot=place.slot)
