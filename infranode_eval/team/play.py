@@ -38,7 +38,7 @@ from infranode_eval.team.staff import Hire, Staff
 from infranode_eval.team.toolbox import Toolbox
 from infranode_eval.team.tools import MAIN_TOOLS
 from infranode_eval.team.workspace import Scope, ToolError, Workspace
-from lm_eval_task.errors import InfraError, UsageError
+from lm_eval_task.errors import InfraError, UsageError, WorldNotReadyError
 
 DONE = "done"           # the note of a play that is over
 _JOIN_S = 120.0         # a request in flight may still end
@@ -75,14 +75,20 @@ class Play:
         stored = _stored(voice)
         if stored is not None:
             return Course.from_json(stored)
-        with self._folder() as folder:
-            try:
-                course = self._played(folder)
-            finally:
-                self._end()
+        try:
+            course = self._in_a_folder()
+        except OSError as error:        # a full disk, say: a failure of the world, never the model's
+            raise WorldNotReadyError(f"the workspace could not be kept: {error.strerror or error}") from None
         if isinstance(voice, Noting):
             voice.noted(DONE, course.to_json)
         return course
+
+    def _in_a_folder(self) -> Course:
+        with self._folder() as folder:
+            try:
+                return self._played(folder)
+            finally:
+                self._end()
 
     def _end(self) -> None:
         """Nothing is needed any more; what is under way still ends."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,11 +72,16 @@ class _Unknown(Exception):
 
 
 class Arrivals:
-    """Hands results over in the order in which they come; in a resumed play in the order in which they came."""
+    """Hands results over in the order in which they come; in a resumed play in the order in which they came.
+
+    A noted order that this script does not follow (another history than the one in which it was noted) is let go:
+    nobody waits for a run that was never started.
+    """
 
     def __init__(self, name: str, noted: Noted) -> None:
         self._name, self._noted = name, noted
         self._waiting: dict[int, Callable[[], None]] = {}
+        self._expected: frozenset[int] | None = None    # while the script waits: for one of these
         self._count = 0
         self._lock = threading.Lock()
 
@@ -84,9 +89,24 @@ class Arrivals:
         """From any thread."""
         with self._lock:
             self._waiting[number] = hand_over
-            while self._waiting and (due := self._due()) in self._waiting:
-                self._count += 1
-                self._waiting.pop(due)()
+            self._hand_over()
+
+    def expect(self, numbers: Collection[int]) -> None:
+        """The script goes on only when one of these has come."""
+        with self._lock:
+            self._expected = frozenset(numbers)
+            self._hand_over()
+
+    def _hand_over(self) -> None:
+        while self._waiting:
+            due = self._due()
+            if due not in self._waiting:
+                if self._expected is None or due in self._expected:
+                    return
+                due = next(iter(self._waiting))
+            self._count += 1
+            self._expected = None
+            self._waiting.pop(due)()
 
     def _due(self) -> int:
         """Whose turn it is."""
@@ -127,6 +147,10 @@ class _Desk:
 
     def define(self, spec: Mapping[str, Any]) -> str:
         return self._staff.create(spec, self._job.id, self._job.cancelled)
+
+    def waits(self, numbers: Collection[int]) -> None:
+        if self._arrivals is not None:
+            self._arrivals.expect(numbers)
 
     def resolved(self, number: int) -> None:
         if number in self._runs:

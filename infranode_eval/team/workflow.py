@@ -12,7 +12,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -54,6 +54,9 @@ class Desk(Protocol):
 
     def resolved(self, number: int) -> None:
         """A run's answer enters the script now; all that the script called before has been started."""
+
+    def waits(self, numbers: Collection[int]) -> None:
+        """The script goes on only when one of these runs has answered; all that it called has been started."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +208,7 @@ class _Host:
     def _next(self) -> tuple[int, tuple[str, bool]]:
         """The run whose answer enters the script next. Raise _Stopped while waiting for it."""
         if not self._in_order:
+            self._desk.waits(self._open.keys())
             self._hear_until(lambda: bool(self._ended))
             number = next(iter(self._ended))
         else:

@@ -17,7 +17,7 @@ from infranode_eval.team.sandbox import open_sandbox
 from infranode_eval.team.scenario import read_scenario
 from infranode_eval.team.slots import Slots
 from infranode_eval.team.tools import MAIN_TOOLS
-from lm_eval_task.errors import ContextOverflowError, InfraError, ProviderError, UsageError
+from lm_eval_task.errors import ContextOverflowError, InfraError, ProviderError, UsageError, WorldNotReadyError
 from tests.team import probe
 from tests.team.plays import (
     Until,
@@ -344,3 +344,12 @@ def test_a_play_that_waits_ends_with_its_time(tmp_path: Path) -> None:
     with pytest.raises(InfraError) as caught:
         play(tiny(tmp_path), [calls(create(), run("los")), "Fertig."], llm=after(0.8), limits=Limits(wall_s=0.3))
     assert caught.value.sub == "timeout"
+
+
+def test_a_disk_that_takes_no_more_fails_the_scenario_and_not_the_run(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every other scenario goes on; --resume plays this one again."""
+    scenario = tiny(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "weg"))
+    with pytest.raises(WorldNotReadyError, match="the workspace could not be kept: No such file or directory"):
+        play(scenario, ["Fertig."])

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from infranode_eval.team.limits import Limits
+from infranode_eval.team.scripts import Arrivals
 from tests.needs import need
 from tests.team.plays import (
     NOTICE,
@@ -165,3 +168,29 @@ def test_one_of_each_is_counted(tmp_path: Path) -> None:
         used("Fertig.", 1)])
     assert done.row["invocations"] == dict.fromkeys(
         ("new_runtime", "continue_runtime", "new_background", "continue_background", "workflow"), 1)
+
+
+def notes(*order: int) -> Callable[[str, Callable[[], Any]], Any]:
+    """What was noted before; what is noted now is kept behind it."""
+    known: dict[str, Any] = {f"arrived w1 {place}": number for place, number in enumerate(order)}
+
+    def noted(name: str, make: Callable[[], Any]) -> Any:
+        return known[name] if name in known else known.setdefault(name, make())
+
+    return noted
+
+
+@pytest.mark.parametrize(("noted", "came", "handed"), [
+    ((1, 0), (0, 1), [1, 0]),       # as it was noted, whoever is faster now
+    ((), (1, 0), [1, 0]),           # nothing noted: as they come
+    ((7, 1, 0), (0, 1), [0, 1]),    # a run that this script never started is not waited for
+    ((0, 7), (1, 0), [0, 1])])
+def test_results_come_as_noted_as_long_as_the_script_is_the_same(noted: tuple[int, ...], came: tuple[int, ...],
+                                                                 handed: list[int]) -> None:
+    found: list[int] = []
+    arrivals = Arrivals("arrived w1", notes(*noted))
+    open_runs = {0, 1}
+    for number in came:
+        arrivals.come(number, lambda number=number: (found.append(number), open_runs.discard(number)))
+        arrivals.expect(open_runs)      # as the workflow's thread does once it has started what was called
+    assert found == handed

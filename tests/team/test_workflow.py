@@ -70,6 +70,9 @@ class Desk:
     def resolved(self, number) -> None:
         self.events.append(("resolved", number))
 
+    def waits(self, numbers) -> None:
+        """Nothing: this desk hands results over as they come."""
+
 
 def run(script: str, args=None, desk: Desk | None = None, limits: Limits = SHORT, **options) -> Finished:
     return run_script(script, args, desk or Desk(), limits, options.pop("cancelled", threading.Event()), **options)
