@@ -62,9 +62,9 @@ def messages_of(text):
 def test_repetition_costs_linear_time(name):
     for place, message in messages_of(text_of(name)).items():
         for mode in ("prompt", "native"):
-            start = time.process_time()
+            start = time.thread_time()      # of this thread: others that a test left behind are not the reader's
             score = score_reply(TASK, Reply(message, "stop"), TOOLS, mode)
-            assert time.process_time() - start < LIMIT_S, (place, mode)
+            assert time.thread_time() - start < LIMIT_S, (place, mode)
             assert not score.call_match or name == "objects in a row", (place, mode)
 
 
