@@ -82,6 +82,7 @@ class Arrivals:
         self._name, self._noted = name, noted
         self._waiting: dict[int, Callable[[], None]] = {}
         self._expected: frozenset[int] | None = None    # while the script waits: for one of these
+        self._handed: set[int] = set()
         self._count = 0
         self._lock = threading.Lock()
 
@@ -92,10 +93,11 @@ class Arrivals:
             self._hand_over()
 
     def expect(self, numbers: Collection[int]) -> None:
-        """The script goes on only when one of these has come."""
+        """The script goes on only when one of these has come, and has started all that it called."""
         with self._lock:
-            self._expected = frozenset(numbers)
-            self._hand_over()
+            if self._handed.isdisjoint(numbers):        # else one is on its way into the script, and it goes on
+                self._expected = frozenset(numbers)
+                self._hand_over()
 
     def _hand_over(self) -> None:
         while self._waiting:
@@ -106,6 +108,7 @@ class Arrivals:
                 due = next(iter(self._waiting))
             self._count += 1
             self._expected = None
+            self._handed.add(due)
             self._waiting.pop(due)()
 
     def _due(self) -> int:

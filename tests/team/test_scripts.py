@@ -194,3 +194,16 @@ def test_results_come_as_noted_as_long_as_the_script_is_the_same(noted: tuple[in
         arrivals.come(number, lambda number=number: (found.append(number), open_runs.discard(number)))
         arrivals.expect(open_runs)      # as the workflow's thread does once it has started what was called
     assert found == handed
+
+
+def test_a_run_that_the_next_answer_will_start_is_waited_for() -> None:
+    """Noted: 0, then 2, which the script calls when it has 0, then 1. Meanwhile 1 has come, and 0 is on its way."""
+    found: list[int] = []
+    arrivals = Arrivals("arrived w1", notes(0, 2, 1))
+    arrivals.come(1, lambda: found.append(1))
+    arrivals.come(0, lambda: found.append(0))
+    arrivals.expect({0, 1})             # the thread has not heard of 0 yet
+    assert found == [0]
+    arrivals.expect({1, 2})             # 0 has entered the script, which has called 2
+    arrivals.come(2, lambda: found.append(2))
+    assert found == [0, 2, 1]
