@@ -150,6 +150,14 @@ class Asker:
         book.obtained.append(entry)
         return entry.note
 
+    def recalled(self, name: str) -> Any:
+        """What an earlier part of this play has noted; None for nothing."""
+        entry = self.book.note(name)
+        if entry is None:
+            return None
+        self.book.obtained.append(entry)
+        return entry.note
+
     @property
     def attempts(self) -> int:
         """Requests of this play so far, those behind stored answers included."""

@@ -42,7 +42,6 @@ class ToolTurn:
     calls: tuple[Wanted, ...]
     echo: dict[str, Any]
     text: str
-    truncated: bool = False
 
     def messages(self, results: Sequence[str]) -> list[dict[str, Any]]:
         """One text for each call, in order, as what follows the reply."""
@@ -70,12 +69,12 @@ def tool_turn(answer: Answer, tools: Toolset, number: int, taken: set[str]) -> T
                        for call_id, entry, call in zip(ids, entries, calls, strict=True))
         echoed = [EchoCall(one.id or "", acceptable_name(one.name), one.call.arguments if one.call else {})
                   for one in wanted]
-        return ToolTurn(wanted, echo_calls(answer.message, echoed), reading.text, reading.truncated)
+        return ToolTurn(wanted, echo_calls(answer.message, echoed), reading.text)
     in_text = [call for call in reading.calls or () if call.name in tools]
     wanted = tuple(Wanted(None, call.name, call) for call in in_text)
     if not wanted and reading.broken and not reading.truncated:
         wanted = (Wanted(None, NAMELESS, None),)
-    return ToolTurn(wanted, echo_text(answer.message, reading.text), reading.text, reading.truncated)
+    return ToolTurn(wanted, echo_text(answer.message, reading.text), reading.text)
 
 
 def readable(entries: Sequence[Entry], tools: Toolset, finish_reason: str | None) -> list[Call | None]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any
 
 from infranode_eval.db_routing.route import failure_of_reply
 from infranode_eval.journal import request_key
@@ -30,14 +30,6 @@ class Asked:
     answer: Answer | None
     attempts: int = 1
     blanks: tuple[Answer, ...] = ()
-
-
-class _Unknown(Exception):
-    """Nothing is noted under a name."""
-
-
-def _unknown() -> NoReturn:
-    raise _Unknown
 
 
 class Asking:
@@ -111,10 +103,7 @@ class Asking:
 
     def known(self, name: str) -> Any:
         """What an earlier part of this play has noted; None for nothing."""
-        try:
-            return self._provider.noted(name, _unknown) if isinstance(self._provider, Noting) else None
-        except _Unknown:
-            return None
+        return self._provider.recalled(name) if isinstance(self._provider, Noting) else None
 
     def note(self, name: str, value: Mapping[str, Any] | bool) -> None:
         if isinstance(self._provider, Noting):

@@ -120,6 +120,10 @@ class Noting(Protocol):
         """What `make` gives, a JSON value; in a resumed play what it gave before."""
         ...
 
+    def recalled(self, name: str) -> Any:
+        """What an earlier part of this play has noted; None for nothing."""
+        ...
+
 
 @runtime_checkable
 class ToolReader(Protocol):

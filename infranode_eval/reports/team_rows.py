@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from infranode_eval.reports.stored_verdicts import notes_in, outcome_in
-from infranode_eval.team.metrics import Play
+from infranode_eval.team.metrics import INVOCATIONS, PARTIAL, SOLVED, UNSOLVED, Play
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, Score
 
 SUITE = "team"
-SOLVED, PARTIAL, UNSOLVED = "solved", "partial", "unsolved"
 OUTCOMES = (SOLVED, PARTIAL, UNSOLVED, *FAILURES)
-INVOCATIONS = ("new_runtime", "continue_runtime", "new_background", "continue_background", "workflow")
 COUNTS = ("rounds_passed", "rounds", "maf", "saft", "safa", "subagents")      # numbers of a run that are no shares
 
 

@@ -77,8 +77,8 @@ def golden_faults(scenario: Scenario) -> Iterator[Finding]:
             yield Finding(ERROR, f"{name}/{row.id}", "", "is missing, expected the files that pass the round")
         yield from _answer_faults(scenario, f"{name}/{row.id}", files)
         yield from _wrong_faults(scenario, row.id)
-    yield from _lint_faults(scenario)
-    yield from _play_faults(scenario)
+    yield from _json_faults(scenario, "lint.json", _lint_faults)
+    yield from _json_faults(scenario, "play.json", _play_faults)
     try:
         recorded_runs(scenario.folder, [row.id for row in scenario.rounds])
     except DataError as error:
@@ -154,9 +154,10 @@ def _fact_faults(scenario: Scenario) -> Iterator[Finding]:
                           "has no entry in golden/facts.json, expected one for each picture and sound")
 
 
-def _lint_faults(scenario: Scenario) -> Iterator[Finding]:
-    """The form of lint.json: {round: {"only_in_session": [texts]}}."""
-    path, file = scenario.folder / "golden" / "lint.json", f"{scenario.scenario_id}/golden/lint.json"
+def _json_faults(scenario: Scenario, name: str,
+                 form: Callable[[Scenario, Any, str], Iterator[Finding]]) -> Iterator[Finding]:
+    """What is wrong with a golden file that may be absent. form: what is wrong with its value."""
+    path, file = scenario.folder / "golden" / name, f"{scenario.scenario_id}/golden/{name}"
     if not path.exists():
         return
     try:
@@ -164,6 +165,11 @@ def _lint_faults(scenario: Scenario) -> Iterator[Finding]:
     except DataError as error:
         yield Finding.of(error)
         return
+    yield from form(scenario, value, file)
+
+
+def _lint_faults(scenario: Scenario, value: Any, file: str) -> Iterator[Finding]:
+    """The form of lint.json: {round: {"only_in_session": [texts]}}."""
     ids = [row.id for row in scenario.rounds]
     yield from object_faults(value, {name: Field(OBJECT) for name in ids}, file)
     texts = Field(lambda v: LIST(v) or next(filter(None, map(STRING, v)), None), True)
@@ -172,16 +178,8 @@ def _lint_faults(scenario: Scenario) -> Iterator[Finding]:
             yield from object_faults(entry, {"only_in_session": texts}, file, name)
 
 
-def _play_faults(scenario: Scenario) -> Iterator[Finding]:
+def _play_faults(scenario: Scenario, value: Any, file: str) -> Iterator[Finding]:
     """The form of play.json: [{"round", "answers": [{"calls": [{"name", "arguments"}]} | {"text"}]}]."""
-    path, file = scenario.folder / "golden" / "play.json", f"{scenario.scenario_id}/golden/play.json"
-    if not path.exists():
-        return
-    try:
-        value = read_json(path, file)
-    except DataError as error:
-        yield Finding.of(error)
-        return
     if expected := LIST(value):
         yield fault(file, "", value, expected)
         return

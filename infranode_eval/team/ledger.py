@@ -11,8 +11,7 @@ from typing import Any
 from infranode_eval.providers.protocol import Answer
 from infranode_eval.providers.token_usage import NAMES, normal_usage
 from infranode_eval.team.agent import MAIN, MEDIA, Agent, Result
-
-INVOCATIONS = ("new_runtime", "continue_runtime", "new_background", "continue_background", "workflow")
+from infranode_eval.team.metrics import INVOCATIONS
 
 
 @dataclass(slots=True)

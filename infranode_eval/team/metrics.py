@@ -19,6 +19,8 @@ READING = frozenset({"Read", "Grep", "Glob"})
 CHANGING = frozenset({"Write", "Edit", "Bash"})
 PERCEIVED = {"llm": (), "vlm": ("image", "video"), "omni": ("audio",)}     # what one of each key must have perceived
 FACTORS = ("tpp", "roc", "wpp", "mca")
+SOLVED, PARTIAL, UNSOLVED = "solved", "partial", "unsolved"      # outcomes of a play: all of its rounds, some, none
+INVOCATIONS = ("new_runtime", "continue_runtime", "new_background", "continue_background", "workflow")
 _SPREAD = 1e-9      # limits nearer than this differ by rounding only
 
 

@@ -212,22 +212,13 @@ def _removed(folder: Path) -> None:
         os.close(parent)
 
 
-class _Unknown(Exception):
-    """Nothing is noted."""
-
-
 def _stored(voice: Provider) -> Mapping[str, Any] | None:
     """The transcript of this play, where an earlier run has brought it to its end."""
-    def unknown() -> Any:
-        raise _Unknown
-
     if not (isinstance(voice, Noting) and isinstance(voice, Keyed)):
         return None
-    try:
-        found = voice.noted(DONE, unknown)
-    except _Unknown:
-        return None
-    voice.settle()
+    found = voice.recalled(DONE)
+    if found is not None:
+        voice.settle()
     return found
 
 

@@ -11,13 +11,12 @@ from typing import Any
 
 from infranode_eval.team.agent import MAIN
 from infranode_eval.team.course import Course
-from infranode_eval.team.metrics import Play, Usage, scenario_values
+from infranode_eval.team.metrics import PARTIAL, SOLVED, UNSOLVED, Play, Usage, scenario_values
 from infranode_eval.team.scenario import Scenario
 from infranode_eval.team.tasks import TeamTask
 from lm_eval_task.errors import DataError
 from lm_eval_task.records import FAILURES, Call
 
-SOLVED, PARTIAL, UNSOLVED = "solved", "partial", "unsolved"
 _WHY = 200      # characters of a check's output in the reason
 
 

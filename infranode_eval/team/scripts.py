@@ -67,10 +67,6 @@ class Scripts:
         return [self._told[name] for name in sorted(self._told, key=lambda name: int(name[1:]))]
 
 
-class _Unknown(Exception):
-    """Nothing is noted."""
-
-
 class Arrivals:
     """Hands results over in the order in which they come; in a resumed play in the order in which they came.
 
@@ -113,14 +109,7 @@ class Arrivals:
 
     def _due(self) -> int:
         """Whose turn it is."""
-        def unknown() -> int:
-            raise _Unknown
-
-        name = f"{self._name} {self._count}"
-        try:
-            return self._noted(name, unknown)
-        except _Unknown:
-            return self._noted(name, lambda: next(iter(self._waiting)))
+        return self._noted(f"{self._name} {self._count}", lambda: next(iter(self._waiting)))
 
 
 class _Desk:

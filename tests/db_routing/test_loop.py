@@ -454,6 +454,9 @@ class Stored:
             self.notes[name] = make()
         return self.notes[name]
 
+    def recalled(self, name: str) -> Any:
+        return self.notes.get(name)
+
     def close(self) -> None:
         pass
 

@@ -41,6 +41,9 @@ class Noting(Voice):
             self.notes[name] = make()
         return self.notes[name]
 
+    def recalled(self, name: str) -> Any:
+        return self.notes.get(name)
+
     def delivered(self) -> dict[str, Any]:
         return {name: ids for name, ids in self.notes.items() if name.startswith("delivered")}
 
